@@ -1,0 +1,7 @@
+//! What a training step costs: pure functions of (model, system, plan).
+//!
+//! Floors, from the lowest: [`units`]; then graph, device, wire, pipeline; then shard and link; then fabric,
+//! compute, memory; then collective; then step. Nothing points upward, and nothing here searches, reads files or
+//! knows Python.
+
+pub mod units;

@@ -1,0 +1,1 @@
+//! Exact searches over the cost model of `dielet-core`, each with its proof.
