@@ -4,4 +4,6 @@
 //! compute, memory; then collective; then step. Nothing points upward, and nothing here searches, reads files or
 //! knows Python.
 
+pub mod graph;
+pub mod term;
 pub mod units;
