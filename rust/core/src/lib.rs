@@ -5,5 +5,8 @@
 //! knows Python.
 
 pub mod graph;
+pub mod pipeline;
+pub mod plan;
 pub mod term;
 pub mod units;
+pub mod verdict;
