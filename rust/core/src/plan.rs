@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::Number;
 use crate::graph::{Axis, Model, Op, TensorRule};
 use crate::verdict::{Infeasible, Reason};
 
@@ -37,6 +38,8 @@ pub struct Plan {
     pub sharding: u8,
     /// Whether tensor-parallel ranks split the sequence between the split contractions.
     pub sequence_parallel: bool,
+    /// Whether gradients of looked-up tables are kept and reduced whole, untouched rows and all.
+    pub dense_gradients: bool,
     /// Number formats.
     pub precision: Precision,
     /// Which groups are neighbours.
@@ -96,6 +99,16 @@ pub struct ElementBytes {
 }
 
 impl Precision {
+    /// The format in which contractions multiply.
+    pub const fn number(self) -> Number {
+        match self {
+            Self::Fp32 => Number::Fp32,
+            Self::Mixed => Number::Fp16,
+            Self::Bf16 => Number::Bf16,
+            Self::Fp8 => Number::Fp8,
+        }
+    }
+
     /// Bytes per element (Rajbhandari et al., ZeRO, SC 2020, section 3.1 for mixed; Megatron-LM for bf16).
     pub const fn bytes(self) -> ElementBytes {
         let (activation, weight, gradient, master) = match self {
@@ -145,6 +158,7 @@ impl Plan {
             recompute: Recompute::None,
             sharding: 0,
             sequence_parallel: false,
+            dense_gradients: false,
             precision,
             mapping: Mapping::DataInside,
         }
