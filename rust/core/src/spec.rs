@@ -169,7 +169,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, SpecErr
 
 fn syntax(text: &str, origin: &str, error: &toml::de::Error) -> SpecError {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line = text.get(..at).unwrap_or(text).split('\n').count();
     SpecError::Syntax { origin: origin.to_owned(), line, problem: one_line(error.message()) }
 }
 
