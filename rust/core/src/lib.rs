@@ -4,6 +4,8 @@
 //! compute, memory; then collective; then step. Nothing points upward, and nothing here searches, reads files or
 //! knows Python.
 
+pub mod compute;
+pub mod device;
 pub mod graph;
 pub mod pipeline;
 pub mod plan;
