@@ -21,6 +21,8 @@ pub mod step;
 pub mod straggler;
 pub mod system;
 pub mod term;
+pub mod travel;
 pub mod units;
 pub mod update;
 pub mod verdict;
+pub mod worker;

@@ -20,6 +20,8 @@ pub struct Plan {
     pub cp: u64,
     /// Devices over which experts are split; divides `dp * cp`.
     pub ep: u64,
+    /// Devices of a worker over which single ops are placed; 1 where they are not.
+    pub placed: u64,
     /// Chunks of the model on each pipeline stage (interleaved schedule).
     pub virtual_stages: u64,
     /// Samples per forward pass.
@@ -149,6 +151,7 @@ impl Plan {
             pp: 1,
             cp: 1,
             ep: 1,
+            placed: 1,
             virtual_stages: 1,
             micro_batch: model.worker_batch,
             batch: model.worker_batch,
@@ -171,7 +174,7 @@ impl Plan {
 
     /// Devices per data-parallel worker.
     pub fn mp(&self) -> u64 {
-        self.tp * self.pp * self.cp
+        self.tp * self.pp * self.cp * self.placed
     }
 
     /// Forward passes per worker and step.
@@ -204,19 +207,24 @@ impl Plan {
         Ranks { size: self.dp * self.cp / self.ep, stride: self.data_stride() * self.ep }
     }
 
+    /// The devices over which a worker's ops are placed.
+    pub fn placed_ranks(&self) -> Ranks {
+        Ranks { size: self.placed, stride: 1 }
+    }
+
     /// The stages of a pipeline.
     pub fn pipeline_ranks(&self) -> Ranks {
         let stride = match self.mapping {
-            Mapping::DataInside => self.tp * self.cp * self.dp,
-            Mapping::WorkerInside => self.tp,
+            Mapping::DataInside => self.tp * self.placed * self.cp * self.dp,
+            Mapping::WorkerInside => self.tp * self.placed,
         };
         Ranks { size: self.pp, stride }
     }
 
     fn data_stride(&self) -> u64 {
         match self.mapping {
-            Mapping::DataInside => self.tp,
-            Mapping::WorkerInside => self.tp * self.pp,
+            Mapping::DataInside => self.tp * self.placed,
+            Mapping::WorkerInside => self.tp * self.placed * self.pp,
         }
     }
 
@@ -242,6 +250,7 @@ impl Plan {
 
     fn check_counts(&self) -> Result<(), Infeasible> {
         let counts = [
+            self.placed,
             self.dp,
             self.tp,
             self.pp,

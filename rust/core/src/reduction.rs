@@ -1,11 +1,12 @@
 //! Reduction of gradients among data-parallel ranks, in buckets behind the backward pass.
 
-use crate::collective::{Operation, collective};
+use crate::collective::Operation;
 use crate::compute::stream_time;
 use crate::plan::{Plan, Ranks};
 use crate::segment::{Parameters, SegmentCost};
 use crate::stage::StageCost;
 use crate::system::System;
+use crate::travel::travel_time;
 use crate::units::{Bytes, Seconds};
 
 /// Gradients are reduced in buckets of at least this size (the default of PyTorch's `DistributedDataParallel`).
@@ -36,7 +37,8 @@ pub fn buckets(plan: &Plan, chunks: &[&StageCost], costs: &[SegmentCost]) -> Vec
             // Whole instances until the open bucket is full; then as many equal buckets as the run still fills.
             let missing = limit.value() - (open.parameters.dense + open.parameters.expert);
             let each = parameters.dense + parameters.expert;
-            let take = if each > 0.0 { (missing / each).ceil().max(1.0).min(left as f64) } else { left as f64 };
+            let take =
+                if each > 0.0 { (missing / each).ceil().max(1.0).min(left as f64) } else { left as f64 };
             open.parameters += parameters.scaled(take);
             open.window += window * take;
             left -= take as u64;
@@ -65,11 +67,7 @@ pub fn reduce_time(system: &System, plan: &Plan, parameters: &Parameters) -> Sec
     let operation = if plan.sharding == 0 { Operation::AllReduce } else { Operation::ReduceScatter };
     let bytes = plan.precision.bytes().gradient;
     let over = |ranks: Ranks, operation, elements: f64| {
-        if elements == 0.0 || ranks.size == 1 {
-            return Seconds::ZERO;
-        }
-        let group = system.fabric.group(plan.devices(), ranks.size, ranks.stride);
-        collective(&system.fabric, &group, operation, Bytes(elements * bytes)).seconds
+        travel_time(system, plan, ranks, operation, Bytes(elements * bytes))
     };
     let touched = parameters.sparse.min(parameters.touched * plan.micro_batches() as f64);
     let data = plan.data_ranks();
@@ -110,8 +108,8 @@ pub fn behind(system: &System, plan: &Plan, parameters: &Parameters) -> Seconds 
 pub fn gather_weights(system: &System, plan: &Plan, parameters: &Parameters) -> Seconds {
     let bytes = plan.precision.bytes().weight;
     let over = |ranks: Ranks, elements: f64| {
-        let group = system.fabric.group(plan.devices(), ranks.size, ranks.stride);
-        collective(&system.fabric, &group, Operation::AllGather, Bytes(elements * bytes)).seconds
+        travel_time(system, plan, ranks, Operation::AllGather, Bytes(elements * bytes))
     };
-    over(plan.data_ranks(), parameters.dense + parameters.sparse) + over(plan.expert_data_ranks(), parameters.expert)
+    over(plan.data_ranks(), parameters.dense + parameters.sparse)
+        + over(plan.expert_data_ranks(), parameters.expert)
 }

@@ -2,14 +2,14 @@
 
 use std::ops::AddAssign;
 
-use crate::collective::{Operation, collective};
-use crate::compute::{Gemm, contraction_time, stream_time};
-use crate::device::Rate;
-use crate::fabric::Group as FabricGroup;
+use crate::collective::Operation;
+use crate::compute::{Gemm, Window, contraction_time, convolution_time, stream_time};
+use crate::device::MatrixUnit;
 use crate::graph::{Model, Op, Save, Work};
-use crate::plan::{ElementBytes, Plan, Ranks, Recompute};
+use crate::plan::{ElementBytes, Plan, Recompute};
 use crate::shard::{Group, OpShare, Travel, shares};
 use crate::system::System;
+use crate::travel::travel_time;
 use crate::units::{Bytes, Flops, Seconds};
 
 /// Time of a pass of one micro-batch, by what it is spent on.
@@ -35,7 +35,12 @@ impl PassTime {
     #[must_use]
     pub fn scaled(&self, times: f64) -> Self {
         let Self { compute, tensor, context, expert } = *self;
-        Self { compute: compute * times, tensor: tensor * times, context: context * times, expert: expert * times }
+        Self {
+            compute: compute * times,
+            tensor: tensor * times,
+            context: context * times,
+            expert: expert * times,
+        }
     }
 }
 
@@ -72,7 +77,12 @@ impl Parameters {
     #[must_use]
     pub fn scaled(&self, times: f64) -> Self {
         let Self { dense, expert, sparse, touched } = *self;
-        Self { dense: dense * times, expert: expert * times, sparse: sparse * times, touched: touched * times }
+        Self {
+            dense: dense * times,
+            expert: expert * times,
+            sparse: sparse * times,
+            touched: touched * times,
+        }
     }
 }
 
@@ -127,23 +137,23 @@ pub struct SegmentCost {
 }
 
 /// Costs of every segment of a model; the plan has passed its checks.
-pub fn costs(model: &Model, system: &System, rate: &Rate, plan: &Plan) -> Vec<SegmentCost> {
+pub fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<SegmentCost> {
     let shares = shares(model, plan);
-    let pricer = Pricer { model, system, rate, plan, shares: &shares, bytes: plan.precision.bytes() };
+    let pricer = Pricer { model, system, unit, plan, shares: &shares, bytes: plan.precision.bytes() };
     (0..model.segments.len()).map(|segment| pricer.segment(segment)).collect()
 }
 
 /// Forward and backward time of every op of a model on one device, computing nothing again.
-pub fn op_times(model: &Model, system: &System, rate: &Rate, plan: &Plan) -> Vec<(Seconds, Seconds)> {
+pub fn op_times(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<(Seconds, Seconds)> {
     let shares = shares(model, plan);
-    let pricer = Pricer { model, system, rate, plan, shares: &shares, bytes: plan.precision.bytes() };
+    let pricer = Pricer { model, system, unit, plan, shares: &shares, bytes: plan.precision.bytes() };
     (0..model.ops.len()).map(|op| (pricer.forward(op), pricer.backward(op))).collect()
 }
 
 struct Pricer<'a> {
     model: &'a Model,
     system: &'a System,
-    rate: &'a Rate,
+    unit: &'a MatrixUnit,
     plan: &'a Plan,
     shares: &'a [OpShare],
     bytes: ElementBytes,
@@ -200,11 +210,7 @@ impl Pricer<'_> {
             Group::Expert => (self.plan.expert_ranks(), &mut pass.expert),
         };
         let bytes = Bytes(travel.elements * self.bytes.activation);
-        *slot += collective(&self.system.fabric, &self.group(ranks), travel.operation, bytes).seconds;
-    }
-
-    fn group(&self, ranks: Ranks) -> FabricGroup {
-        self.system.fabric.group(self.plan.devices(), ranks.size, ranks.stride)
+        *slot += travel_time(self.system, self.plan, ranks, travel.operation, bytes);
     }
 
     fn flops(&self, index: usize) -> Flops {
@@ -240,8 +246,13 @@ impl Pricer<'_> {
         Bytes(if on_chip { 0.0 } else { self.shares[index].output * self.bytes.activation })
     }
 
-    fn contraction(&self, gemm: Gemm, density: f64, bytes: Bytes) -> Seconds {
-        contraction_time(self.rate, &self.system.device, gemm, density, bytes)
+    /// Kernels that skip a masked part work on as many fewer rows.
+    fn contraction(&self, gemm: Gemm, density: f64, window: Option<Window>, bytes: Bytes) -> Seconds {
+        let gemm = Gemm { m: (gemm.m as f64 * density).ceil() as u64, ..gemm };
+        window.map_or_else(
+            || contraction_time(self.unit, gemm, bytes),
+            |window| convolution_time(self.unit, gemm, window, bytes).0,
+        )
     }
 
     fn stream(&self, bytes: Bytes) -> Seconds {
@@ -253,14 +264,16 @@ impl Pricer<'_> {
         let steps = share.steps as f64;
         match (&self.model.ops[index].work, share.gemm) {
             (Work::Contraction { density, .. }, Some(gemm)) => {
-                self.contraction(gemm, *density, self.operands(index).into_iter().sum())
+                self.contraction(gemm, *density, share.window, self.operands(index).into_iter().sum())
             }
             (Work::Recurrent { forward_passes, .. }, Some(gemm)) => {
                 let [inputs, weights, output] = self.operands(index);
-                let product = self.contraction(gemm, 1.0, (inputs + output) / steps + weights);
+                let product = self.contraction(gemm, 1.0, None, (inputs + output) / steps + weights);
                 (product + self.stream(self.gates(gemm) * *forward_passes)) * steps
             }
-            (Work::Elementwise { forward_passes, .. }, _) => self.stream(self.output_bytes(index) * *forward_passes),
+            (Work::Elementwise { forward_passes, .. }, _) => {
+                self.stream(self.output_bytes(index) * *forward_passes)
+            }
             (Work::Lookup, _) => self.stream(self.output_bytes(index) * 2.0),
             (Work::Measured { forward_s, .. }, _) => Seconds(*forward_s * self.measured_share()),
             _ => Seconds::ZERO,
@@ -282,18 +295,22 @@ impl Pricer<'_> {
         match (&op.work, share.gemm) {
             (Work::Contraction { density, again }, Some(gemm)) => {
                 let again = if *again { self.forward(index) } else { Seconds::ZERO };
-                self.input_gradient(op, index, gemm, *density) + self.other_gradient(index, gemm, *density) + again
+                self.input_gradient(op, index, gemm, *density)
+                    + self.other_gradient(index, gemm, *density)
+                    + again
             }
             (Work::Recurrent { backward_passes, .. }, Some(gemm)) => {
                 let [inputs, weights, output] = self.operands(index);
                 let transposed = Gemm { n: gemm.k, k: gemm.n, ..gemm };
-                let state = self.contraction(transposed, 1.0, (inputs + output) / steps + weights);
+                let state = self.contraction(transposed, 1.0, None, (inputs + output) / steps + weights);
                 let each = state + self.stream(self.gates(gemm) * *backward_passes);
                 // The weight gradient sums over all time steps in one product.
                 let all = Gemm { m: gemm.k, k: gemm.m * share.steps, ..gemm };
-                each * steps + self.contraction(all, 1.0, inputs + weights + output)
+                each * steps + self.contraction(all, 1.0, None, inputs + weights + output)
             }
-            (Work::Elementwise { backward_passes, .. }, _) => self.stream(self.output_bytes(index) * *backward_passes),
+            (Work::Elementwise { backward_passes, .. }, _) => {
+                self.stream(self.output_bytes(index) * *backward_passes)
+            }
             (Work::Lookup, _) => self.stream(self.output_bytes(index) * 2.0) + self.fill(share),
             (Work::Measured { backward_s, .. }, _) => Seconds(*backward_s * self.measured_share()),
             _ => Seconds::ZERO,
@@ -306,13 +323,23 @@ impl Pricer<'_> {
             return Seconds::ZERO;
         }
         let transposed = Gemm { n: gemm.k, k: gemm.n, ..gemm };
-        self.contraction(transposed, density, self.operands(index).into_iter().sum())
+        self.contraction(
+            transposed,
+            density,
+            self.shares[index].window,
+            self.operands(index).into_iter().sum(),
+        )
     }
 
     /// `dB = A^T dC`: of the weight, or of the second input.
     fn other_gradient(&self, index: usize, gemm: Gemm, density: f64) -> Seconds {
         let transposed = Gemm { m: gemm.k, k: gemm.m, ..gemm };
-        self.contraction(transposed, density, self.operands(index).into_iter().sum())
+        self.contraction(
+            transposed,
+            density,
+            self.shares[index].window,
+            self.operands(index).into_iter().sum(),
+        )
     }
 
     /// A dense gradient of a looked-up table is cleared before rows are added to it.
@@ -352,7 +379,9 @@ impl Pricer<'_> {
                     Save::Input(position) => tensors.push(op.inputs[*position].op),
                     Save::Output => tensors.push(index),
                     Save::Mask => extra += self.shares[index].output,
-                    Save::Elements(times) => extra += times * self.shares[index].output * self.bytes.activation,
+                    Save::Elements(times) => {
+                        extra += times * self.shares[index].output * self.bytes.activation;
+                    }
                 }
             }
         }
@@ -408,13 +437,11 @@ pub fn boundary_time(system: &System, plan: &Plan, boundary: Bytes) -> Seconds {
     if plan.pp == 1 || boundary == Bytes::ZERO {
         return Seconds::ZERO;
     }
-    let group = |ranks: Ranks| system.fabric.group(plan.devices(), ranks.size, ranks.stride);
     let (share, gather) = scattered(plan, boundary);
-    let send = collective(&system.fabric, &group(plan.pipeline_ranks()), Operation::PointToPoint, share).seconds;
+    let send = travel_time(system, plan, plan.pipeline_ranks(), Operation::PointToPoint, share);
     if gather {
-        send + collective(&system.fabric, &group(plan.tensor_ranks()), Operation::AllGather, boundary).seconds
+        send + travel_time(system, plan, plan.tensor_ranks(), Operation::AllGather, boundary)
     } else {
         send
     }
 }
-

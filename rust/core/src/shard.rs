@@ -6,7 +6,7 @@
 //! input's gradient is reduced and scattered, a reduced output's gradient is gathered.
 
 use crate::collective::Operation;
-use crate::compute::Gemm;
+use crate::compute::{Gemm, Window};
 use crate::graph::{Input, Model, Op, TensorRule, Weight, Work};
 use crate::plan::{Plan, split_divisors};
 
@@ -61,6 +61,8 @@ pub struct WeightShare {
 pub struct OpShare {
     /// The GEMM of a contraction, of one time step if it is recurrent.
     pub gemm: Option<Gemm>,
+    /// The window of a convolution.
+    pub window: Option<Window>,
     /// Sequential repetitions (time steps of a recurrent op, else 1).
     pub steps: u64,
     /// How its output lies.
@@ -112,6 +114,7 @@ impl Sharder<'_> {
         travels.extend(self.output_travels(layout));
         OpShare {
             gemm: self.gemm(layout),
+            window: self.window(),
             steps: self.steps(),
             layout,
             output: self.elements(&self.op.output, layout),
@@ -174,7 +177,9 @@ impl Sharder<'_> {
             (Layout::Whole, Layout::Whole) => (None, partial.then_some(AllReduce)),
             (_, Layout::Whole) => (Some(AllGather), partial.then_some(ReduceScatter)),
             (Layout::Whole, _) => (None, Some(AllGather)),
-            (Layout::Split, Layout::Sequence) | (Layout::Sequence, Layout::Split) => (Some(AllGather), Some(AllGather)),
+            (Layout::Split, Layout::Sequence) | (Layout::Sequence, Layout::Split) => {
+                (Some(AllGather), Some(AllGather))
+            }
         };
         let elements = self.whole_elements(producer);
         let travel = |operation, backward| Travel { group: Group::Tensor, operation, elements, backward };
@@ -220,6 +225,16 @@ impl Sharder<'_> {
         sequence.map_or(1, |axis| self.extent(self.op, axis, Layout::Whole))
     }
 
+    /// Window and stride of a convolution, from the sizes of what it reads and writes.
+    fn window(&self) -> Option<Window> {
+        let size = |name| self.op.axis(name).map(|axis| self.op.axes[axis].size);
+        let (rows, columns) = (size("k_y")?, size("k_x")?);
+        let producer = &self.model.ops[self.op.inputs.first()?.op];
+        let read = producer.axis("y").map(|axis| producer.axes[axis].size)?;
+        let stride = (read as f64 / size("y")? as f64).round().max(1.0) as u64;
+        Some(Window { rows, columns, stride })
+    }
+
     fn gemm(&self, layout: Layout) -> Option<Gemm> {
         let shape = self.op.shape()?;
         // Ops outside the split contractions see their share of the sequence; split ones see all of it.
@@ -251,7 +266,8 @@ impl Sharder<'_> {
     /// Elements of an input as read: after gathering, and each once even where a window overlaps.
     fn input_elements(&self, input: &Input) -> f64 {
         let producer = &self.model.ops[input.op];
-        let layout = if self.wanted(input) == Layout::Whole { Layout::Whole } else { self.done[input.op].layout };
+        let layout =
+            if self.wanted(input) == Layout::Whole { Layout::Whole } else { self.done[input.op].layout };
         let written = self.elements_of(producer, &producer.output, layout);
         written.min(self.elements(&input.axes, layout))
     }
@@ -279,7 +295,7 @@ impl Sharder<'_> {
         let plan = self.plan;
         let named = &op.axes[axis];
         let pieces = plan.time_chunks * plan.cp * if layout == Layout::Sequence { plan.tp } else { 1 };
-        let scaled = |size: u64| if self.model.sequence == 0 { size } else { size * plan.sequence / self.model.sequence };
+        let scaled = |size: u64| (size * plan.sequence).checked_div(self.model.sequence).unwrap_or(size);
         match named.name.as_str() {
             "batch" => plan.micro_batch,
             "sequence" => scaled(named.size).div_ceil(pieces),

@@ -139,7 +139,8 @@ fn even(model: &Model, stages: u64) -> Option<Vec<Vec<Run>>> {
 /// Minimises the largest stage time over all contiguous cuts into exactly `stages` non-empty stages.
 fn balanced(model: &Model, costs: &[SegmentCost], stages: u64) -> Vec<Vec<Run>> {
     let repeats = model.segments.iter().enumerate();
-    let chain: Vec<usize> = repeats.flat_map(|(s, segment)| std::iter::repeat_n(s, segment.repeat as usize)).collect();
+    let chain: Vec<usize> =
+        repeats.flat_map(|(s, segment)| std::iter::repeat_n(s, segment.repeat as usize)).collect();
     let time = |segment: &usize| {
         let cost = &costs[*segment];
         (cost.forward.total() + cost.backward.total() + cost.again.total()).value()
@@ -178,7 +179,8 @@ fn min_max_cut(times: &[f64], parts: usize) -> Vec<usize> {
         let before = best.clone();
         for end in (part + 1)..=n {
             let candidates = (part..end).map(|from| (before[from].max(prefix[end] - prefix[from]), from));
-            let (value, from) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, part));
+            let (value, from) =
+                candidates.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, part));
             best[end] = value;
             chosen[end] = from;
         }

@@ -35,9 +35,24 @@ mod tests {
     #[test]
     fn bytes_per_parameter_are_those_of_the_table() {
         let plan = Plan {
-            dp: 1, tp: 1, pp: 1, cp: 1, ep: 1, virtual_stages: 1, micro_batch: 1, batch: 1, sequence: 0,
-            time_chunks: 1, schedule: Schedule::Gpipe, recompute: Recompute::None, sharding: 0,
-            sequence_parallel: false, dense_gradients: false, precision: Precision::Fp32, mapping: Mapping::DataInside,
+            dp: 1,
+            tp: 1,
+            pp: 1,
+            cp: 1,
+            ep: 1,
+            placed: 1,
+            virtual_stages: 1,
+            micro_batch: 1,
+            batch: 1,
+            sequence: 0,
+            time_chunks: 1,
+            schedule: Schedule::Gpipe,
+            recompute: Recompute::None,
+            sharding: 0,
+            sequence_parallel: false,
+            dense_gradients: false,
+            precision: Precision::Fp32,
+            mapping: Mapping::DataInside,
         };
         let one = Parameters { dense: 1.0, ..Parameters::default() };
         let moved = |precision, optimizer| update_bytes(&Plan { precision, ..plan }, optimizer, &one).value();
