@@ -1,1 +1,4 @@
 //! Exact searches over the cost model of `dielet-core`, each with its proof.
+
+pub mod place;
+pub mod proof;
