@@ -274,6 +274,13 @@ impl Model {
         if self.sequence == 0 { 1.0 } else { (sequence * self.token_streams) as f64 }
     }
 
+    /// Whether every op needs of a time step only that step and the ones before, so that a sequence can run in
+    /// pieces: no attention over another sequence, no layer that reads it from both ends.
+    pub fn steps_in_time(&self) -> bool {
+        let whole = |op: &Op| op.axis("key_sequence").is_some() || op.axis("direction").is_some();
+        self.ops.iter().any(|op| matches!(op.work, Work::Recurrent { .. })) && !self.ops.iter().any(whole)
+    }
+
     /// All parameters, a tied tensor once.
     pub fn parameters(&self) -> u64 {
         self.counted(|_, weight| weight.tied.is_none())

@@ -233,6 +233,7 @@ impl Plan {
         self.check_counts()?;
         self.check_batch()?;
         self.check_schedule()?;
+        self.check_time_chunks(model)?;
         self.check_measured(model)?;
         let stages = self.pp * self.virtual_stages;
         let layers = model.segments.iter().map(|segment| segment.repeat).sum::<u64>();
@@ -285,18 +286,19 @@ impl Plan {
                 format!("micro-batches a multiple of pp {} (now {m}), or virtual stages 1", self.pp.max(2));
             return Err(Infeasible::new(Reason::Interleaving, self.pp as f64, m as f64, nearest));
         }
-        if self.time_chunks > 1
-            && (self.schedule != Schedule::Gpipe || !self.sequence.is_multiple_of(self.time_chunks))
-        {
-            let nearest = "schedule gpipe and time chunks that divide the sequence".to_owned();
-            return Err(Infeasible::new(
-                Reason::TimeChunks,
-                self.time_chunks as f64,
-                self.sequence as f64,
-                nearest,
-            ));
-        }
         Ok(())
+    }
+
+    fn check_time_chunks(&self, model: &Model) -> Result<(), Infeasible> {
+        let divides = self.sequence.is_multiple_of(self.time_chunks);
+        let schedule = self.schedule == Schedule::Gpipe;
+        if self.time_chunks == 1 || (divides && schedule && model.steps_in_time()) {
+            return Ok(());
+        }
+        let nearest =
+            "time chunks 1, or a recurrent model, schedule gpipe and chunks that divide the sequence";
+        let (needs, has) = (self.time_chunks as f64, self.sequence as f64);
+        Err(Infeasible::new(Reason::TimeChunks, needs, has, nearest.to_owned()))
     }
 
     fn check_measured(&self, model: &Model) -> Result<(), Infeasible> {

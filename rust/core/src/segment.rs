@@ -1,6 +1,6 @@
 //! What one pass of one segment costs a device: time by kind, bytes kept, parameters, and what a boundary carries.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 
 use crate::collective::Operation;
 use crate::compute::{Gemm, Window, contraction_time, convolution_time, stream_time};
@@ -143,11 +143,30 @@ pub fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> 
     (0..model.segments.len()).map(|segment| pricer.segment(segment)).collect()
 }
 
-/// Forward and backward time of every op of a model on one device, computing nothing again.
-pub fn op_times(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<(Seconds, Seconds)> {
+/// Costs of one op on one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpCost {
+    /// Forward pass.
+    pub forward: Seconds,
+    /// Backward pass.
+    pub backward: Seconds,
+    /// Forward work.
+    pub flops: Flops,
+    /// Memory traffic of both passes.
+    pub traffic: Bytes,
+    /// Its output.
+    pub output: Bytes,
+    /// Kept for the backward pass; a tensor that several ops keep counts at each.
+    pub saved: Bytes,
+    /// Parameters.
+    pub parameters: Parameters,
+}
+
+/// Costs of every op of a model by itself.
+pub fn op_costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<OpCost> {
     let shares = shares(model, plan);
     let pricer = Pricer { model, system, unit, plan, shares: &shares, bytes: plan.precision.bytes() };
-    (0..model.ops.len()).map(|op| (pricer.forward(op), pricer.backward(op))).collect()
+    (0..model.ops.len()).map(|op| pricer.op(op)).collect()
 }
 
 struct Pricer<'a> {
@@ -167,10 +186,10 @@ impl Pricer<'_> {
             self.add_times(&mut cost, op);
             self.add_parameters(&mut cost, op);
         }
-        let all = self.saved(segment, |_| true);
+        let all = self.saved(ops.clone(), |_| true);
         cost.saved = match self.plan.recompute {
             Recompute::None => all,
-            Recompute::Selective => self.saved(segment, |op| !op.selective),
+            Recompute::Selective => self.saved(ops.clone(), |op| !op.selective),
             Recompute::Full => self.segment_input(segment),
         };
         cost.transient = if self.plan.recompute == Recompute::Full { all - cost.saved } else { Bytes::ZERO };
@@ -178,6 +197,20 @@ impl Pricer<'_> {
         cost.boundary = self.live(segment, false);
         cost.inner_boundary = self.live(segment, true);
         cost
+    }
+
+    fn op(&self, index: usize) -> OpCost {
+        let mut sum = SegmentCost::default();
+        self.add_parameters(&mut sum, index);
+        OpCost {
+            forward: self.forward(index),
+            backward: self.backward(index),
+            flops: self.flops(index),
+            traffic: self.traffic(index) * 3.0,
+            output: Bytes(self.shares[index].output * self.bytes.activation),
+            saved: self.saved(index..index + 1, |_| true),
+            parameters: sum.parameters,
+        }
     }
 
     fn add_times(&self, cost: &mut SegmentCost, index: usize) {
@@ -368,11 +401,11 @@ impl Pricer<'_> {
         }
     }
 
-    /// Bytes kept by the ops of a segment, each tensor once.
-    fn saved(&self, segment: usize, keeps: impl Fn(&Op) -> bool) -> Bytes {
+    /// Bytes kept by these ops, each tensor once.
+    fn saved(&self, ops: Range<usize>, keeps: impl Fn(&Op) -> bool) -> Bytes {
         let mut tensors: Vec<usize> = Vec::new();
         let mut extra = 0.0;
-        for index in self.model.ops_of(segment) {
+        for index in ops {
             let op = &self.model.ops[index];
             for save in op.saves.iter().filter(|_| keeps(op)) {
                 match save {

@@ -155,12 +155,13 @@ fn reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Second
     last + each * before as f64
 }
 
-/// First and last stage each hold a copy of a tied table and add up its gradients.
+/// First and last stage each hold a copy of a tied table and add up its gradients. The pair is priced half a pipeline
+/// apart, which crosses the same tiers.
 fn tied(system: &System, plan: &Plan, worker: &Worker) -> Seconds {
     if worker.copied() == 0.0 || plan.pp == 1 {
         return Seconds::ZERO;
     }
-    let stride = plan.pipeline_ranks().stride * (plan.pp - 1);
+    let stride = plan.pipeline_ranks().stride * (plan.pp / 2);
     let bytes = Bytes(worker.copied() * plan.precision.bytes().gradient);
     travel_time(system, plan, Ranks { size: 2, stride }, Operation::AllReduce, bytes)
 }

@@ -20,5 +20,5 @@ pub fn travel_time(
         return Seconds::ZERO;
     }
     let group = system.fabric.group(plan.devices(), ranks.size, ranks.stride);
-    group.map_or(Seconds(f64::INFINITY), |group| collective(&system.fabric, &group, operation, bytes).seconds)
+    group.map_or(Seconds(f64::INFINITY), |group| collective(&group, operation, bytes).seconds)
 }

@@ -88,7 +88,9 @@ pub enum PlaceError {
     #[error("0 devices given; place needs at least 1")]
     NoDevices,
     /// Too many devices.
-    #[error("{devices} devices given; place handles at most {MAX_DEVICES}, use `dielet plan` or `dielet partition`")]
+    #[error(
+        "{devices} devices given; place handles at most {MAX_DEVICES}, use `dielet plan` or `dielet partition`"
+    )]
     TooManyDevices {
         /// Number given.
         devices: usize,
@@ -218,9 +220,10 @@ impl Problem {
         }
         for (what, matrix) in [("latency", &self.latency_s), ("bandwidth", &self.bandwidth_bytes_per_s)] {
             length(what.into(), matrix.len(), devices)?;
-            matrix.iter().enumerate().try_for_each(|(d, row)| {
-                length(format!("{what} from device {d}"), row.len(), devices)
-            })?;
+            matrix
+                .iter()
+                .enumerate()
+                .try_for_each(|(d, row)| length(format!("{what} from device {d}"), row.len(), devices))?;
         }
         for from in 0..devices {
             for to in (0..devices).filter(|&to| to != from) {
