@@ -4,9 +4,12 @@
 //! compute, memory; then collective; then step. Nothing points upward, and nothing here searches, reads files or
 //! knows Python.
 
+pub mod collective;
+pub mod fabric;
 pub mod graph;
 pub mod pipeline;
 pub mod plan;
+pub mod spec;
 pub mod term;
 pub mod units;
 pub mod verdict;
