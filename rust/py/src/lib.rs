@@ -1,11 +1,17 @@
 //! Conversions between Rust and Python, and nothing else.
 
+mod error;
+mod model;
+
 use pyo3::prelude::*;
 
 /// The Rust core of dielet.
 #[pymodule(gil_used = false)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::model::Model;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
