@@ -28,7 +28,7 @@ Pair = tuple[int, int]
 
 def image(net: Builder, side: int) -> Tensor:
     """An RGB image."""
-    return net.data("image", {"batch": 1, "height": side, "width": side, "channels": 3})
+    return net.data("image", {"batch": 1, "y": side, "x": side, "channels": 3})
 
 
 def _out(size: int, kernel: int, stride: int, padding: int) -> int:
@@ -40,9 +40,9 @@ def _pair(value: int | Pair) -> Pair:
 
 
 def _extent(x: Tensor, kernel: Pair, stride: int, padding: Pair) -> dict[str, int]:
-    height = _out(x.axes["height"], kernel[0], stride, padding[0])
-    width = _out(x.axes["width"], kernel[1], stride, padding[1])
-    return {"batch": 1, "height": height, "width": width}
+    height = _out(x.axes["y"], kernel[0], stride, padding[0])
+    width = _out(x.axes["x"], kernel[1], stride, padding[1])
+    return {"batch": 1, "y": height, "x": width}
 
 
 def convolution(
@@ -53,16 +53,16 @@ def convolution(
     axes = _extent(x, kernel, stride, padding) | {
         "channels": channels,
         "channels_in": x.axes["channels"],
-        "kernel_height": kernel[0],
-        "kernel_width": kernel[1],
+        "k_y": kernel[0],
+        "k_x": kernel[1],
     }
-    patch = ("channels_in", "kernel_height", "kernel_width")
+    patch = ("channels_in", "k_y", "k_x")
     return net.op(
         name,
         contraction(),
         axes,
-        ("batch", "height", "width", "channels"),
-        inputs=[x.over("batch", "height", "width", *patch)],
+        ("batch", "y", "x", "channels"),
+        inputs=[x.over("batch", "y", "x", *patch)],
         weights=[Weight(("channels", *patch))],
         split=("channels",),
         saves=[kept_input(0)],
@@ -102,7 +102,7 @@ def conv_bias_relu(
 
 
 def _elements(axes: dict[str, int]) -> int:
-    return axes["height"] * axes["width"]
+    return axes["y"] * axes["x"]
 
 
 def _shrinking(x: Tensor, kernel: int, stride: int, padding: int) -> tuple[dict[str, int], float]:
