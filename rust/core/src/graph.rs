@@ -286,9 +286,9 @@ impl Model {
         self.counted(|_, weight| weight.tied.is_none())
     }
 
-    /// Parameters of tables that are looked up.
+    /// Parameters of tables whose rows inputs look up (tokens, positions).
     pub fn embedding_parameters(&self) -> u64 {
-        self.counted(|op, weight| op.work == Work::Lookup && weight.tied.is_none())
+        self.counted(|op, weight| op.is_input_table(weight) && weight.tied.is_none())
     }
 
     /// Parameters that one token uses: of the experts only those it is routed to.
@@ -331,6 +331,11 @@ impl Op {
     /// The position of an axis of that name.
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.name == name)
+    }
+
+    /// Whether inputs look up rows of this weight; a table with sampled classes is of an output layer.
+    pub fn is_input_table(&self, weight: &Weight) -> bool {
+        self.work == Work::Lookup && weight.sparse.is_none_or(|sparse| sparse.fixed == 0)
     }
 
     /// Experts a token uses and experts there are, for a weight that ranges over `experts`.
