@@ -1,17 +1,22 @@
 //! What a training step costs: pure functions of (model, system, plan).
 //!
 //! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`pipeline`]; then [`shard`]; then
-//! [`fabric`], [`compute`], [`memory`]; then [`collective`]; then [`segment`], [`stage`], [`reduction`], [`update`];
-//! then [`step`]. Nothing points upward, and nothing here searches, reads files or knows Python.
+//! [`fabric`], [`compute`], [`activation`]; then [`collective`], [`travel`]; then [`op`], [`segment`], [`stage`]; then
+//! [`reduction`], [`update`], [`worker`], [`memory`]; then [`step`], [`price`]. Nothing points upward, and nothing here searches, reads files or knows Python.
 
+pub mod activation;
 pub mod collective;
 pub mod compute;
 pub mod device;
 pub mod fabric;
 pub mod graph;
 pub mod memory;
+pub mod op;
+pub mod parameters;
+pub mod pass;
 pub mod pipeline;
 pub mod plan;
+pub mod price;
 pub mod reduction;
 pub mod segment;
 pub mod shard;

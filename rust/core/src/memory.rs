@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::graph::Optimizer;
+use crate::parameters::Parameters;
 use crate::plan::Plan;
-use crate::segment::Parameters;
 
 use crate::units::Bytes;
 use crate::worker::Rank;

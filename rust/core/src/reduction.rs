@@ -2,12 +2,13 @@
 
 use crate::collective::Operation;
 use crate::compute::stream_time;
+use crate::parameters::Parameters;
 use crate::plan::{Plan, Ranks};
-use crate::segment::{Parameters, SegmentCost};
+use crate::segment::SegmentCost;
 use crate::stage::StageCost;
 use crate::system::System;
-use crate::travel::travel_time;
-use crate::units::{Bytes, Seconds};
+use crate::travel::{Travel, travel};
+use crate::units::{Bytes, Joules, Seconds};
 
 /// Gradients are reduced in buckets of at least this size (the default of PyTorch's `DistributedDataParallel`).
 pub const BUCKET: Bytes = Bytes(25.0 * 1024.0 * 1024.0);
@@ -61,13 +62,13 @@ fn push(done: &mut Vec<Bucket>, bucket: Bucket) {
     }
 }
 
-/// Time to reduce one bucket: an all-reduce of dense gradients (a reduce-scatter where they stay sharded), the same
+/// Reduces one bucket: an all-reduce of dense gradients (a reduce-scatter where they stay sharded), the same
 /// among fewer ranks for experts, and an all-gather of the touched rows of sparse ones.
-pub fn reduce_time(system: &System, plan: &Plan, parameters: &Parameters) -> Seconds {
+pub fn reduce(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
     let operation = if plan.sharding == 0 { Operation::AllReduce } else { Operation::ReduceScatter };
     let bytes = plan.precision.bytes().gradient;
     let over = |ranks: Ranks, operation, elements: f64| {
-        travel_time(system, plan, ranks, operation, Bytes(elements * bytes))
+        travel(system, plan, ranks, operation, Bytes(elements * bytes))
     };
     let touched = parameters.sparse.min(parameters.touched * plan.micro_batches() as f64);
     let data = plan.data_ranks();
@@ -81,34 +82,37 @@ pub fn reduce_time(system: &System, plan: &Plan, parameters: &Parameters) -> Sec
 /// One reduction runs at a time. With buckets ready at `r_j` and service `c_j` the last ends at
 /// `max over j of (r_j + sum of c from j on)`; within equal buckets only the first and the last can be the maximum,
 /// since `r_j + (n - j + 1) c` is linear in j.
-pub fn exposed(system: &System, plan: &Plan, buckets: &[Bucket]) -> Seconds {
-    let (mut ready, mut end) = (Seconds::ZERO, Seconds::ZERO);
+pub fn exposed(system: &System, plan: &Plan, buckets: &[Bucket]) -> Travel {
+    let (mut ready, mut end, mut energy) = (Seconds::ZERO, Seconds::ZERO, Joules::ZERO);
     for bucket in buckets {
-        let service = reduce_time(system, plan, &bucket.parameters);
+        let reduction = reduce(system, plan, &bucket.parameters);
+        let service = reduction.seconds;
+        energy += reduction.energy * bucket.count as f64;
         let n = bucket.count as f64;
         let (first, last) = (ready + bucket.window, ready + bucket.window * n);
         end = (end + service * n).max(first + service * n).max(last + service);
         ready = last;
     }
-    (end - ready).max(Seconds::ZERO)
+    Travel { seconds: (end - ready).max(Seconds::ZERO), energy }
 }
 
 /// Reduction after the whole backward pass in one piece, with a copy into and out of a flat buffer.
-pub fn behind(system: &System, plan: &Plan, parameters: &Parameters) -> Seconds {
+pub fn behind(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
     let flat = Bytes(parameters.dense * plan.precision.bytes().gradient);
     let copies = if plan.data_ranks().size > 1 && flat > Bytes::ZERO {
         stream_time(&system.device, flat * 4.0)
     } else {
         Seconds::ZERO
     };
-    reduce_time(system, plan, parameters) + copies
+    let reduction = reduce(system, plan, parameters);
+    Travel { seconds: reduction.seconds + copies, ..reduction }
 }
 
 /// All-gather of the weights that data-parallel ranks hold in shares.
-pub fn gather_weights(system: &System, plan: &Plan, parameters: &Parameters) -> Seconds {
+pub fn gather_weights(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
     let bytes = plan.precision.bytes().weight;
     let over = |ranks: Ranks, elements: f64| {
-        travel_time(system, plan, ranks, Operation::AllGather, Bytes(elements * bytes))
+        travel(system, plan, ranks, Operation::AllGather, Bytes(elements * bytes))
     };
     over(plan.data_ranks(), parameters.dense + parameters.sparse)
         + over(plan.expert_data_ranks(), parameters.expert)

@@ -21,7 +21,7 @@ pub enum Layout {
     Sequence,
 }
 
-/// The group over which something travels.
+/// The group over which something transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Tensor-parallel ranks.
@@ -34,7 +34,7 @@ pub enum Group {
 
 /// A collective that an op needs, per micro-batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Travel {
+pub struct Transfer {
     /// Over which ranks.
     pub group: Group,
     /// What kind.
@@ -74,7 +74,7 @@ pub struct OpShare {
     /// Its parameters.
     pub weights: Vec<WeightShare>,
     /// What must travel.
-    pub travels: Vec<Travel>,
+    pub transfers: Vec<Transfer>,
 }
 
 /// Every op's share under a plan that passed [`Plan::check`], in the model's order.
@@ -98,20 +98,20 @@ struct Sharder<'a> {
 
 impl Sharder<'_> {
     fn share(&self, gathered: &mut Vec<(usize, Layout)>) -> OpShare {
-        let mut travels = Vec::new();
+        let mut transfers = Vec::new();
         for input in &self.op.inputs {
-            travels.extend(self.context_travels(input));
+            transfers.extend(self.context_transfers(input));
             let wanted = self.wanted(input);
             if self.plan.tp > 1 && !gathered.contains(&(input.op, wanted)) {
                 let conversions = self.conversions(input, wanted);
                 if !conversions.is_empty() {
                     gathered.push((input.op, wanted));
                 }
-                travels.extend(conversions);
+                transfers.extend(conversions);
             }
         }
         let layout = self.layout();
-        travels.extend(self.output_travels(layout));
+        transfers.extend(self.output_transfers(layout));
         OpShare {
             gemm: self.gemm(layout),
             window: self.window(),
@@ -120,7 +120,7 @@ impl Sharder<'_> {
             output: self.elements(&self.op.output, layout),
             inputs: self.op.inputs.iter().map(|input| self.input_elements(input)).collect(),
             weights: self.op.weights.iter().map(|weight| self.weight_share(weight)).collect(),
-            travels,
+            transfers,
         }
     }
 
@@ -164,7 +164,7 @@ impl Sharder<'_> {
     }
 
     /// What the reader's layout costs: (forward, backward) operation per pair of layouts.
-    fn conversions(&self, input: &Input, wanted: Layout) -> Vec<Travel> {
+    fn conversions(&self, input: &Input, wanted: Layout) -> Vec<Transfer> {
         use Operation::{AllGather, AllReduce, ReduceScatter};
         let producer = &self.model.ops[input.op];
         if producer.work == Work::Data {
@@ -182,41 +182,43 @@ impl Sharder<'_> {
             }
         };
         let elements = self.whole_elements(producer);
-        let travel = |operation, backward| Travel { group: Group::Tensor, operation, elements, backward };
-        let forward = forward.map(|operation| travel(operation, false));
-        forward.into_iter().chain(backward.map(|operation| travel(operation, true))).collect()
+        let transfer = |operation, backward| Transfer { group: Group::Tensor, operation, elements, backward };
+        let forward = forward.map(|operation| transfer(operation, false));
+        forward.into_iter().chain(backward.map(|operation| transfer(operation, true))).collect()
     }
 
     /// Partial sums over a split axis are reduced; experts' tokens travel.
-    fn output_travels(&self, layout: Layout) -> Vec<Travel> {
+    fn output_transfers(&self, layout: Layout) -> Vec<Transfer> {
         let split = self.split_axes();
         let partial = !split.is_empty() && !split.iter().any(|axis| self.op.output.contains(axis));
-        let travel = |group, operation, elements, backward| Travel { group, operation, elements, backward };
+        let transfer =
+            |group, operation, elements, backward| Transfer { group, operation, elements, backward };
         let whole = self.whole_elements(self.op);
         match &self.op.work {
             Work::Exchange if self.plan.ep > 1 => {
                 let elements = self.elements(&self.op.output, layout);
                 let both = [false, true];
-                both.map(|back| travel(Group::Expert, Operation::AllToAll, elements, back)).to_vec()
+                both.map(|back| transfer(Group::Expert, Operation::AllToAll, elements, back)).to_vec()
             }
             _ if !partial || self.plan.tp == 1 => Vec::new(),
             _ if layout == Layout::Sequence => vec![
-                travel(Group::Tensor, Operation::ReduceScatter, whole, false),
-                travel(Group::Tensor, Operation::AllGather, whole, true),
+                transfer(Group::Tensor, Operation::ReduceScatter, whole, false),
+                transfer(Group::Tensor, Operation::AllGather, whole, true),
             ],
-            _ => vec![travel(Group::Tensor, Operation::AllReduce, whole, false)],
+            _ => vec![transfer(Group::Tensor, Operation::AllReduce, whole, false)],
         }
     }
 
     /// Keys and values of the whole sequence are gathered over the context-parallel ranks.
-    fn context_travels(&self, input: &Input) -> Vec<Travel> {
+    fn context_transfers(&self, input: &Input) -> Vec<Transfer> {
         let named = |name| input.axes.iter().any(|&axis| self.op.axes[axis].name == name);
         if self.plan.cp == 1 || !named("key_sequence") || named("sequence") {
             return Vec::new();
         }
         let elements = self.elements(&input.axes, Layout::Split);
-        let travel = |operation, backward| Travel { group: Group::Context, operation, elements, backward };
-        vec![travel(Operation::AllGather, false), travel(Operation::ReduceScatter, true)]
+        let transfer =
+            |operation, backward| Transfer { group: Group::Context, operation, elements, backward };
+        vec![transfer(Operation::AllGather, false), transfer(Operation::ReduceScatter, true)]
     }
 
     fn steps(&self) -> u64 {

@@ -1,11 +1,14 @@
 //! Which segments each pipeline stage holds, and what a stage costs.
 
 use crate::graph::Model;
+use crate::parameters::Parameters;
+use crate::pass::PassTime;
 use crate::pipeline::StageTime;
 use crate::plan::Plan;
-use crate::segment::{Parameters, PassTime, SegmentCost, boundary_time};
+use crate::segment::{SegmentCost, boundary_time};
 use crate::system::System;
-use crate::units::{Bytes, Flops, Seconds};
+use crate::travel::Travel;
+use crate::units::{Bytes, Flops};
 
 /// So many instances of a segment, in the order of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub struct StageCost {
     /// What the backward pass computes again.
     pub again: PassTime,
     /// Transfer to the next stage.
-    pub send: Seconds,
+    pub send: Travel,
     /// Forward work.
     pub flops: Flops,
     /// Work computed again.
@@ -51,7 +54,7 @@ impl StageCost {
         StageTime {
             forward: self.forward.total(),
             backward: self.backward.total() + self.again.total(),
-            send: self.send,
+            send: self.send.seconds,
         }
     }
 }
@@ -87,7 +90,8 @@ fn stage(
     }
     sum.copied = copied(costs, &runs);
     sum.parameters.dense += sum.copied;
-    sum.send = if last { Seconds::ZERO } else { boundary_time(system, plan, boundary(model, costs, &runs)) };
+    sum.send =
+        if last { Travel::default() } else { boundary_time(system, plan, boundary(model, costs, &runs)) };
     sum.runs = runs;
     sum
 }

@@ -9,14 +9,15 @@ use crate::compute::stream_time;
 use crate::device::MatrixUnit;
 use crate::graph::Model;
 use crate::memory::{StageMemory, stage_memory};
+use crate::pass::PassTime;
 use crate::plan::{Plan, Ranks};
-use crate::reduction::{behind, exposed, gather_weights, reduce_time};
-use crate::segment::{self, PassTime};
+use crate::reduction::{behind, exposed, gather_weights, reduce};
+use crate::segment;
 use crate::straggler;
 use crate::system::System;
 use crate::term::Terms;
-use crate::travel::travel_time;
-use crate::units::{Bytes, Flops, Seconds};
+use crate::travel::{Travel, travel};
+use crate::units::{Bytes, Flops, Joules, Seconds};
 use crate::update::update_bytes;
 use crate::verdict::{Infeasible, Reason};
 use crate::worker::{Rank, Worker};
@@ -49,10 +50,14 @@ pub fn check(model: &Model, system: &System, plan: &Plan) -> Result<MatrixUnit, 
 }
 
 /// The price of a plan, or why it cannot run.
-pub fn price<T: Terms>(model: &Model, system: &System, plan: &Plan) -> Result<Step<T>, Infeasible> {
+pub fn step<T: Terms>(model: &Model, system: &System, plan: &Plan) -> Result<Step<T>, Infeasible> {
+    assemble(model, system, plan, &worker(model, system, plan)?)
+}
+
+/// The worker of a plan, or why it cannot run.
+pub fn worker(model: &Model, system: &System, plan: &Plan) -> Result<Worker, Infeasible> {
     let unit = check(model, system, plan)?;
-    let costs = segment::costs(model, system, &unit, plan);
-    assemble(model, system, plan, &Worker::pipelined(model, system, plan, &costs))
+    Ok(Worker::pipelined(model, system, plan, &segment::costs(model, system, &unit, plan)))
 }
 
 /// The closed forms over a worker.
@@ -131,15 +136,25 @@ fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Wor
         "data parallel and update",
         [
             T::leaf("straggler wait", it.busy() * variation),
-            T::leaf("gradient reduction", reduction(model, system, plan, it)),
-            T::leaf("tied gradient", tied(system, plan, worker)),
+            T::leaf("gradient reduction", reduction(model, system, plan, it).seconds),
+            T::leaf("tied gradient", tied(system, plan, worker).seconds),
             T::leaf("optimizer", update),
-            T::leaf("weight gather", weight_gather(system, plan, it)),
+            T::leaf("weight gather", weight_gather(system, plan, it).seconds),
         ],
     )
 }
 
-fn reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Seconds {
+/// Energy of the links of all devices.
+pub fn link_energy(model: &Model, system: &System, plan: &Plan, worker: &Worker) -> Joules {
+    let of_rank = |rank: &Rank| {
+        let passes = rank.forward.links + rank.backward.links + rank.again.links + rank.sends;
+        let data = reduction(model, system, plan, rank).energy + weight_gather(system, plan, rank).energy;
+        passes + data + tied(system, plan, worker).energy
+    };
+    worker.ranks.iter().map(of_rank).sum::<Joules>() * (plan.dp * plan.tp * plan.cp) as f64
+}
+
+fn reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Travel {
     let last = if model.overlap {
         exposed(system, plan, &rank.buckets)
     } else {
@@ -149,34 +164,36 @@ fn reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Second
         return last;
     }
     // Sharded gradients are reduced after each micro-batch, behind its backward pass.
-    let before = plan.micro_batches() - 1;
+    let before = (plan.micro_batches() - 1) as f64;
     let window = (rank.backward.total() + rank.again.total()) / plan.micro_batches() as f64;
-    let each = (reduce_time(system, plan, &rank.parameters) - window).max(Seconds::ZERO);
-    last + each * before as f64
+    let each = reduce(system, plan, &rank.parameters);
+    last + Travel { seconds: (each.seconds - window).max(Seconds::ZERO), ..each } * before
 }
 
 /// First and last stage each hold a copy of a tied table and add up its gradients. The pair is priced half a pipeline
 /// apart, which crosses the same tiers.
-fn tied(system: &System, plan: &Plan, worker: &Worker) -> Seconds {
-    if worker.copied() == 0.0 || plan.pp == 1 {
-        return Seconds::ZERO;
+fn tied(system: &System, plan: &Plan, worker: &Worker) -> Travel {
+    let copied = worker.copied();
+    if copied == 0.0 || plan.pp == 1 {
+        return Travel::default();
     }
     let stride = plan.pipeline_ranks().stride * (plan.pp / 2);
-    let bytes = Bytes(worker.copied() * plan.precision.bytes().gradient);
-    travel_time(system, plan, Ranks { size: 2, stride }, Operation::AllReduce, bytes)
+    let bytes = Bytes(copied * plan.precision.bytes().gradient);
+    travel(system, plan, Ranks { size: 2, stride }, Operation::AllReduce, bytes)
 }
 
 /// Weights updated in shares are gathered after the update (stages 1, 2) or before each pass, behind the pass
 /// before it (stage 3).
-fn weight_gather(system: &System, plan: &Plan, rank: &Rank) -> Seconds {
+fn weight_gather(system: &System, plan: &Plan, rank: &Rank) -> Travel {
     if plan.sharding == 0 || plan.data_ranks().size == 1 {
-        return Seconds::ZERO;
+        return Travel::default();
     }
     let gather = gather_weights(system, plan, &rank.parameters);
     if plan.sharding < 3 {
         return gather;
     }
     let m = plan.micro_batches() as f64;
-    let beyond = |window: Seconds| (gather - window / m).max(Seconds::ZERO);
-    (beyond(rank.forward.total()) + beyond(rank.backward.total() + rank.again.total())) * m
+    let beyond = |window: Seconds| (gather.seconds - window / m).max(Seconds::ZERO);
+    let seconds = beyond(rank.forward.total()) + beyond(rank.backward.total() + rank.again.total());
+    Travel { seconds: seconds * m, energy: gather.energy * (2.0 * m) }
 }

@@ -1,8 +1,8 @@
 //! The optimizer's update of the weights: a stream through memory.
 
 use crate::graph::Optimizer;
+use crate::parameters::Parameters;
 use crate::plan::Plan;
-use crate::segment::Parameters;
 use crate::units::Bytes;
 
 /// Bytes that the update moves.

@@ -1,13 +1,15 @@
 //! The devices of one data-parallel worker: what each holds, how long it works, and when it ends.
 
 use crate::graph::Model;
+use crate::parameters::Parameters;
+use crate::pass::PassTime;
 use crate::pipeline::{StageTime, in_flight, run};
 use crate::plan::Plan;
 use crate::reduction::{Bucket, buckets};
-use crate::segment::{Parameters, PassTime, SegmentCost};
+use crate::segment::SegmentCost;
 use crate::stage::{StageCost, stages};
 use crate::system::System;
-use crate::units::{Bytes, Flops, Seconds};
+use crate::units::{Bytes, Flops, Joules, Seconds};
 
 /// One device of a worker: a pipeline stage, or a device on which ops are placed.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,8 @@ pub struct Rank {
     pub backward: PassTime,
     /// All that is computed again.
     pub again: PassTime,
+    /// Energy of its sends to the next stage.
+    pub sends: Joules,
     /// When its last pass would end if transfers took no time.
     pub free_end: Seconds,
     /// When its last pass ends.
@@ -102,6 +106,7 @@ fn stage_rank(plan: &Plan, stage: u64, chunks: &[&StageCost], costs: &[SegmentCo
         forward: PassTime::default(),
         backward: PassTime::default(),
         again: PassTime::default(),
+        sends: Joules::ZERO,
         free_end: Seconds::ZERO,
         end: Seconds::ZERO,
     };
@@ -110,6 +115,8 @@ fn stage_rank(plan: &Plan, stage: u64, chunks: &[&StageCost], costs: &[SegmentCo
         rank.forward += chunk.forward.scaled(passes);
         rank.backward += chunk.backward.scaled(passes);
         rank.again += chunk.again.scaled(passes);
+        // The output forward and its gradient back.
+        rank.sends += chunk.send.energy * (2.0 * passes);
     }
     rank
 }

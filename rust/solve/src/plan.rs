@@ -9,6 +9,8 @@ mod table;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use dielet_core::graph::Model;
 use dielet_core::plan::{Plan, Precision};
 use dielet_core::step::Step;
@@ -18,10 +20,11 @@ use dielet_core::units::Seconds;
 use dielet_core::verdict::{Infeasible, Reason};
 
 pub use candidate::{Kind, candidates, relaxations};
-pub use table::Table;
+pub use table::{Table, price};
 
 /// What is asked of a search over workers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Devices per worker, each searched for itself.
     pub mp: Vec<u64>,
@@ -58,7 +61,7 @@ pub struct Column {
 }
 
 /// Counts of a search; `priced + infeasible = space`, with every relaxation that was tried counted in.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Counts {
     /// Plans looked at.
     pub space: u64,

@@ -1,14 +1,17 @@
 //! A worker whose ops are placed one by one on its devices.
 
+use dielet_core::activation::Activations;
 use dielet_core::collective::Operation;
 use dielet_core::device::MatrixUnit;
 use dielet_core::graph::{Model, Work};
+use dielet_core::op::{OpCost, OpPricer};
+use dielet_core::parameters::Parameters;
+use dielet_core::pass::PassTime;
 use dielet_core::plan::Plan;
 use dielet_core::reduction::{BUCKET, Bucket};
-use dielet_core::segment::{OpCost, Parameters, PassTime, op_costs};
 use dielet_core::system::System;
-use dielet_core::travel::travel_time;
-use dielet_core::units::{Bytes, Flops, Seconds};
+use dielet_core::travel::travel;
+use dielet_core::units::{Bytes, Flops, Joules, Seconds};
 use dielet_core::verdict::{Infeasible, Reason};
 use dielet_core::worker::{Rank, Worker};
 
@@ -17,6 +20,20 @@ use crate::place::{ForwardOp, Links, Problem, Schedule, Tensor, list_schedule, t
 /// Large enough to tell a link's bandwidth from its latency.
 const PROBE: Bytes = Bytes(1e9);
 
+/// An op's costs with what it keeps; a tensor that several ops keep counts at each.
+struct Placed {
+    cost: OpCost,
+    saved: Bytes,
+}
+
+fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<Placed> {
+    let pricer = OpPricer::new(model, system, unit, plan);
+    let element = plan.precision.bytes().activation;
+    let activations = Activations { model, shares: &pricer.shares, element };
+    let each = 0..model.ops.len();
+    each.map(|op| Placed { cost: pricer.cost(op), saved: activations.saved(op..op + 1, false) }).collect()
+}
+
 /// A worker by list scheduling: a heuristic placement of the model's ops on `plan.placed` devices.
 pub(super) fn worker(
     model: &Model,
@@ -24,7 +41,7 @@ pub(super) fn worker(
     unit: &MatrixUnit,
     plan: &Plan,
 ) -> Result<Worker, Infeasible> {
-    let costs = op_costs(model, system, unit, plan);
+    let costs = costs(model, system, unit, plan);
     let problem = problem(model, system, plan, &costs);
     let no_room = || {
         let needs: f64 = problem.ops.iter().map(|op| op.memory_bytes).sum();
@@ -32,12 +49,19 @@ pub(super) fn worker(
         Infeasible::new(Reason::Memory, needs, has, "more devices per worker".to_owned())
     };
     let schedule = list_schedule(&problem).ok().flatten().ok_or_else(no_room)?;
-    let ranks = (0..plan.placed as usize).map(|device| rank(plan, &costs, &schedule, device)).collect();
-    let flops = Flops(costs.iter().map(|cost| cost.flops.value()).sum());
-    Ok(Worker::new(ranks, [flops, Flops::ZERO], costs.iter().map(|cost| cost.traffic).sum()))
+    let energy =
+        |bytes: f64| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, Bytes(bytes)).energy;
+    let sent = |device: usize| {
+        let mine = schedule.transfers.iter().filter(|transfer| transfer.from == device);
+        mine.map(|transfer| energy(problem.tensors[transfer.tensor].bytes)).sum()
+    };
+    let rank = |device| Rank { sends: sent(device), ..rank(plan, &costs, &schedule, device) };
+    let ranks = (0..plan.placed as usize).map(rank).collect();
+    let flops = Flops(costs.iter().map(|op| op.cost.flops.value()).sum());
+    Ok(Worker::new(ranks, [flops, Flops::ZERO], costs.iter().map(|op| op.cost.traffic * 3.0).sum()))
 }
 
-fn problem(model: &Model, system: &System, plan: &Plan, costs: &[OpCost]) -> Problem {
+fn problem(model: &Model, system: &System, plan: &Plan, costs: &[Placed]) -> Problem {
     let devices = plan.placed as usize;
     let bytes = plan.precision.bytes();
     let held = bytes.weight + bytes.gradient + bytes.master + bytes.state * model.optimizer.states();
@@ -45,19 +69,19 @@ fn problem(model: &Model, system: &System, plan: &Plan, costs: &[OpCost]) -> Pro
         .ops
         .iter()
         .zip(costs)
-        .map(|(op, cost)| ForwardOp {
+        .map(|(op, Placed { cost, saved })| ForwardOp {
             id: op.name.clone(),
-            forward_s: vec![cost.forward.value(); devices],
-            backward_s: vec![cost.backward.value(); devices],
-            memory_bytes: cost.parameters.total() * held + cost.saved.value(),
+            forward_s: vec![cost.forward.total().value(); devices],
+            backward_s: vec![cost.backward.total().value(); devices],
+            memory_bytes: cost.parameters.total() * held + saved.value(),
             group: None,
             pin: None,
         })
         .collect();
     let (ops, tensors) = training_step(&forward, &tensors(model, costs));
-    let link = |bytes| travel_time(system, plan, plan.placed_ranks(), Operation::PointToPoint, bytes);
-    let latency = link(Bytes(1.0)).value();
-    let bandwidth = PROBE.value() / (link(PROBE).value() - latency);
+    let link = |bytes| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, bytes);
+    let latency = link(Bytes(1.0)).seconds.value();
+    let bandwidth = PROBE.value() / (link(PROBE).seconds.value() - latency);
     Problem {
         memory_bytes: vec![system.device.memory.value.value(); devices],
         ops,
@@ -70,14 +94,14 @@ fn problem(model: &Model, system: &System, plan: &Plan, costs: &[OpCost]) -> Pro
 }
 
 /// One tensor per op that others read; every device loads the training data for itself.
-fn tensors(model: &Model, costs: &[OpCost]) -> Vec<Tensor> {
+fn tensors(model: &Model, costs: &[Placed]) -> Vec<Tensor> {
     let mut tensors: Vec<Tensor> = (0..model.ops.len())
         .map(|producer| {
             let data = model.ops[producer].work == Work::Data;
             Tensor {
                 producer,
                 consumers: Vec::new(),
-                bytes: if data { 0.0 } else { costs[producer].output.value() },
+                bytes: if data { 0.0 } else { costs[producer].cost.output.value() },
             }
         })
         .collect();
@@ -93,7 +117,7 @@ fn tensors(model: &Model, costs: &[OpCost]) -> Vec<Tensor> {
     tensors
 }
 
-fn rank(plan: &Plan, costs: &[OpCost], schedule: &Schedule, device: usize) -> Rank {
+fn rank(plan: &Plan, costs: &[Placed], schedule: &Schedule, device: usize) -> Rank {
     let n = costs.len();
     let here: Vec<usize> = (0..n).filter(|&op| schedule.ops[op].device == device).collect();
     let mut rank = Rank {
@@ -105,13 +129,14 @@ fn rank(plan: &Plan, costs: &[OpCost], schedule: &Schedule, device: usize) -> Ra
         forward: PassTime::default(),
         backward: PassTime::default(),
         again: PassTime::default(),
+        sends: Joules::ZERO,
         free_end: Seconds::ZERO,
         end: Seconds::ZERO,
     };
     for &op in &here {
-        rank.parameters += costs[op].parameters;
-        rank.forward.compute += costs[op].forward;
-        rank.backward.compute += costs[op].backward;
+        rank.parameters += costs[op].cost.parameters;
+        rank.forward += costs[op].cost.forward;
+        rank.backward += costs[op].cost.backward;
         rank.end =
             rank.end.max(Seconds(schedule.ops[op].finish_s)).max(Seconds(schedule.ops[n + op].finish_s));
     }
@@ -121,7 +146,7 @@ fn rank(plan: &Plan, costs: &[OpCost], schedule: &Schedule, device: usize) -> Ra
 }
 
 /// Gradients in the order in which a device's backward ops end.
-fn buckets(plan: &Plan, costs: &[OpCost], schedule: &Schedule, here: &[usize]) -> Vec<Bucket> {
+fn buckets(plan: &Plan, costs: &[Placed], schedule: &Schedule, here: &[usize]) -> Vec<Bucket> {
     let n = costs.len();
     let finish = |op: usize| schedule.ops[n + op].finish_s;
     let mut order = here.to_vec();
@@ -131,7 +156,7 @@ fn buckets(plan: &Plan, costs: &[OpCost], schedule: &Schedule, here: &[usize]) -
     let mut since = order.first().map_or(0.0, |&op| schedule.ops[n + op].start_s);
     let mut open = Parameters::default();
     for (index, &op) in order.iter().enumerate() {
-        open += costs[op].parameters;
+        open += costs[op].cost.parameters;
         if open.dense + open.expert >= limit || index + 1 == order.len() {
             done.push(Bucket { parameters: open, window: Seconds(finish(op) - since), count: 1 });
             (open, since) = (Parameters::default(), finish(op));

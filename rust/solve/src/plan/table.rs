@@ -1,8 +1,10 @@
 //! Workers, kept: device counts differ in the data-parallel degree only, and most share all else.
 
+use dielet_core::device::MatrixUnit;
 use dielet_core::fabric::Group;
 use dielet_core::graph::Model;
 use dielet_core::plan::{Plan, Ranks};
+use dielet_core::price::{Price, report};
 use dielet_core::segment;
 use dielet_core::step::{Step, assemble, check};
 use dielet_core::system::System;
@@ -35,17 +37,11 @@ impl<'a> Table<'a> {
         let groups = self.groups(plan);
         let (model, system) = (self.model, self.system);
         let known = self.workers.entry(key(plan)).or_default();
-        let index = match known.iter().position(|(others, _)| *others == groups) {
-            Some(index) => index,
-            None => {
-                let worker = if plan.placed > 1 {
-                    placed::worker(model, system, &unit, plan)?
-                } else {
-                    Worker::pipelined(model, system, plan, &segment::costs(model, system, &unit, plan))
-                };
-                known.push((groups, worker));
-                known.len() - 1
-            }
+        let index = if let Some(index) = known.iter().position(|(others, _)| *others == groups) {
+            index
+        } else {
+            known.push((groups, worker(model, system, &unit, plan)?));
+            known.len() - 1
         };
         assemble(model, system, plan, &known[index].1)
     }
@@ -64,6 +60,20 @@ impl<'a> Table<'a> {
             group(plan.placed_ranks()),
         ]
     }
+}
+
+/// The worker of a plan that passed its checks.
+pub fn worker(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Result<Worker, Infeasible> {
+    if plan.placed > 1 {
+        return placed::worker(model, system, unit, plan);
+    }
+    Ok(Worker::pipelined(model, system, plan, &segment::costs(model, system, unit, plan)))
+}
+
+/// The price of any plan, placed ones included, or why it cannot run.
+pub fn price(model: &Model, system: &System, plan: &Plan) -> Result<Price, Infeasible> {
+    let unit = check(model, system, plan)?;
+    report(model, system, plan, &worker(model, system, &unit, plan)?)
 }
 
 /// What of a plan a worker depends on, apart from its groups.
