@@ -61,7 +61,9 @@ impl View<'_> {
         }
         let body = match operation {
             Operation::AllReduce => self.all_reduce(algorithm, bytes)?,
-            Operation::AllGather | Operation::ReduceScatter => self.pass(algorithm, bytes)?,
+            Operation::AllGather | Operation::ReduceScatter => {
+                self.pass(algorithm, bytes)? + self.own_share(bytes)
+            }
             Operation::AllToAll => self.all_to_all(algorithm, bytes)?,
             Operation::PointToPoint => self.point_to_point(bytes),
         };
@@ -77,14 +79,14 @@ impl View<'_> {
         match algorithm {
             Algorithm::Tree => Some(self.tree(bytes)),
             Algorithm::Chain => self.chain(bytes),
-            _ => self.pass(algorithm, bytes).map(|half| half * 2.0),
+            _ => self.pass(algorithm, bytes).map(|half| half * 2.0 + self.own_share(bytes)),
         }
     }
 
-    /// Half an all-reduce.
+    /// Half an all-reduce, on the wire.
     fn pass(self, algorithm: Algorithm, bytes: Bytes) -> Option<Seconds> {
         let spans = self.group.spans();
-        let wire = match (algorithm, spans) {
+        Some(match (algorithm, spans) {
             (Algorithm::Ring, _) => self.ring(bytes),
             (Algorithm::Hierarchical, [_, _, ..]) => {
                 spans.iter().map(|span| self.tier_pass(span, bytes)).sum()
@@ -92,11 +94,10 @@ impl View<'_> {
             (Algorithm::Direct, [span]) => self.stepped(span, bytes).filter(|_| single_step(span))?,
             (Algorithm::PerDimension, [span]) => self.stepped(span, bytes).filter(|_| !single_step(span))?,
             _ => return None,
-        };
-        Some(wire + self.own_share(bytes))
+        })
     }
 
-    /// A rank's own share does not travel, but moves through its memory.
+    /// A rank's own share does not travel, but moves through its memory, once an operation.
     fn own_share(self, bytes: Bytes) -> Seconds {
         let share = bytes / self.group.ranks() as f64;
         self.group.copy().map_or(Seconds::ZERO, |copy| share / copy)
