@@ -321,7 +321,7 @@ mod tests {
     #![allow(clippy::float_cmp)] // counts of links
     use super::*;
 
-    /// NVIDIA `DGX-1V`: every GPU has six NVLinks.
+    /// The cube mesh of Volta: every GPU has six links.
     const CUBE_MESH: [(u32, u32, u32); 16] = [
         (0, 1, 1),
         (0, 2, 1),
