@@ -7,6 +7,7 @@
 
 mod graph;
 mod group;
+mod spec;
 mod topology;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::units::{BytesPerSecond, JoulesPerBit, Seconds};
 pub use graph::MAX_GRAPH_MEMBERS;
 use graph::Packing;
 pub use group::{Group, Lane, Span};
+pub use spec::{Kind, ProtocolSpec, TierSpec};
 pub use topology::{Lanes, Pass, Topology};
 
 /// Tiers of a fabric at most; a group is a value of fixed size.

@@ -6,11 +6,13 @@
 
 mod check;
 mod shape;
+mod table;
 
 use serde::{Deserialize, Serialize};
 
 pub use check::GraphError;
 pub use shape::Shape;
+pub use table::{OpTable, ParameterCounts};
 
 /// A model as a chain of segments, each a sub-graph of ops that is repeated a number of times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,14 @@
 //! knows Python.
 
 pub mod collective;
+pub mod compute;
+pub mod device;
 pub mod fabric;
 pub mod graph;
 pub mod pipeline;
 pub mod plan;
 pub mod spec;
+pub mod system;
 pub mod term;
 pub mod units;
 pub mod verdict;

@@ -1,11 +1,20 @@
 //! Conversions between Rust and Python, and nothing else.
 
+mod device;
+mod error;
+mod model;
+
 use pyo3::prelude::*;
 
 /// The Rust core of dielet.
 #[pymodule(gil_used = false)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::device::{Device, gemm_time_s, stream_time_s};
+    #[pymodule_export]
+    use super::model::Model;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

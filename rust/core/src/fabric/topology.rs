@@ -122,6 +122,15 @@ impl Topology {
         }
     }
 
+    /// The sizes of a mesh or torus, as a file writes them.
+    pub fn shape(&self) -> Option<Vec<u64>> {
+        match self {
+            Self::Mesh { rows, cols } => Some(vec![*rows, *cols]),
+            Self::Torus { dims } => Some(dims.clone()),
+            Self::Switch | Self::Ring | Self::Full | Self::Graph { .. } => None,
+        }
+    }
+
     /// The same kind of topology over another number of members; a graph stays as it is.
     pub(super) fn resized(&self, members: Option<u64>) -> Self {
         let Some(members) = members.filter(|&members| self.joined() != Some(members)) else {
