@@ -1,5 +1,6 @@
 //! Conversions between Rust and Python, and nothing else.
 
+mod device;
 mod error;
 mod model;
 
@@ -10,6 +11,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::device::{Device, gemm_time_s, stream_time_s};
     #[pymodule_export]
     use super::model::Model;
 
