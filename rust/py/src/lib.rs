@@ -2,6 +2,7 @@
 
 mod error;
 mod model;
+mod quantity;
 
 use pyo3::prelude::*;
 
@@ -12,6 +13,9 @@ mod _core {
 
     #[pymodule_export]
     use super::model::Model;
+
+    #[pymodule_export]
+    use super::quantity::{format_quantity, parse_quantity};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
