@@ -87,9 +87,10 @@ class Builder:
         selective: bool = False,
         on_chip: bool = False,
     ) -> Tensor:
-        """One op over named axes; its name gets that of the segment in front."""
+        """One op over named axes; the segment's name stands before its own, and for it if it has none."""
         position = {axis: index for index, axis in enumerate(axes)}
-        full, output = f"{self._segments[-1]['name']}/{name}", tuple(output)
+        segment = self._segments[-1]["name"]
+        full, output = f"{segment}/{name}" if name else segment, tuple(output)
         kept = whole or {}
         self._segments[-1]["ops"] += 1
         self._ops.append(
