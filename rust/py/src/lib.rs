@@ -3,7 +3,10 @@
 mod device;
 mod error;
 mod model;
+mod plan;
+mod price;
 mod quantity;
+mod system;
 
 use pyo3::prelude::*;
 
@@ -18,7 +21,13 @@ mod _core {
     use super::model::Model;
 
     #[pymodule_export]
+    use super::plan::workers_py;
+    #[pymodule_export]
+    use super::price::{price, serial_plan};
+    #[pymodule_export]
     use super::quantity::{format_quantity, parse_quantity};
+    #[pymodule_export]
+    use super::system::{Fabric, System};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
