@@ -20,7 +20,7 @@ def build(name: str) -> Tree:
     net = Builder(
         name=name,
         summary="AlexNet (one tower), 224 x 224 images",
-        source="Krizhevsky, One weird trick for parallelizing convolutional networks, 2014; as in torchvision",
+        source="Krizhevsky, One weird trick for parallelizing convolutional networks, 2014 (torchvision)",
         sample="image",
         worker_batch=512,
         optimizer="momentum",
