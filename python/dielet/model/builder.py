@@ -31,7 +31,7 @@ class Tensor:
     axes: Mapping[str, int]
 
     def over(self, *names: str) -> tuple[Tensor, tuple[str, ...]]:
-        """This tensor as an op reads it, under the reader's names of the axes."""
+        """The tensor as an op reads it, under the reader's names of the axes."""
         return self, names
 
 
@@ -184,7 +184,7 @@ def _weight(weight: Weight, op: str, position: Mapping[str, int]) -> Tree:
 
 
 def contraction(density: float = 1.0, again: bool = False) -> Tree:
-    """A sum of products; `density` is the share that is computed, `again` what the backward kernel repeats."""
+    """A sum of products; `density` of it is computed; `again`: the backward kernel repeats it."""
     return {"kind": "contraction", "density": density, "again": again}
 
 

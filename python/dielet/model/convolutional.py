@@ -46,7 +46,14 @@ def _extent(x: Tensor, kernel: Pair, stride: int, padding: Pair) -> dict[str, in
 
 
 def convolution(
-    net: Builder, name: str, x: Tensor, channels: int, kernel: int | Pair, stride: int = 1, padding: int | Pair = 0
+    net: Builder,
+    name: str,
+    x: Tensor,
+    channels: int,
+    kernel: int | Pair,
+    *,
+    stride: int = 1,
+    padding: int | Pair = 0,
 ) -> Tensor:
     """A convolution without bias, as the GEMM of patches that it is: its output channels can be split."""
     kernel, padding = _pair(kernel), _pair(padding)
@@ -86,18 +93,32 @@ def bias(net: Builder, name: str, x: Tensor) -> Tensor:
 
 
 def conv_bn_relu(
-    net: Builder, name: str, x: Tensor, channels: int, kernel: int | Pair, stride: int = 1, padding: int | Pair = 0
+    net: Builder,
+    name: str,
+    x: Tensor,
+    channels: int,
+    kernel: int | Pair,
+    *,
+    stride: int = 1,
+    padding: int | Pair = 0,
 ) -> Tensor:
     """Convolution, batch norm and ReLU as three kernels."""
-    x = convolution(net, f"{name}/conv", x, channels, kernel, stride, padding)
+    x = convolution(net, f"{name}/conv", x, channels, kernel, stride=stride, padding=padding)
     return relu(net, f"{name}/relu", batch_norm(net, f"{name}/norm", x))
 
 
 def conv_bias_relu(
-    net: Builder, name: str, x: Tensor, channels: int, kernel: int | Pair, stride: int = 1, padding: int | Pair = 0
+    net: Builder,
+    name: str,
+    x: Tensor,
+    channels: int,
+    kernel: int | Pair,
+    *,
+    stride: int = 1,
+    padding: int | Pair = 0,
 ) -> Tensor:
     """Convolution, bias and ReLU as three kernels."""
-    x = convolution(net, f"{name}/conv", x, channels, kernel, stride, padding)
+    x = convolution(net, f"{name}/conv", x, channels, kernel, stride=stride, padding=padding)
     return relu(net, f"{name}/relu", bias(net, f"{name}/bias", x))
 
 
@@ -110,14 +131,14 @@ def _shrinking(x: Tensor, kernel: int, stride: int, padding: int) -> tuple[dict[
     return axes, _elements(dict(x.axes)) / _elements(axes)
 
 
-def max_pool(net: Builder, name: str, x: Tensor, kernel: int, stride: int, padding: int = 0) -> Tensor:
-    """The largest of each window; backward reads input, output and gradient, and writes the input's gradient."""
+def max_pool(net: Builder, name: str, x: Tensor, kernel: int, *, stride: int, padding: int = 0) -> Tensor:
+    """The largest of each window; backward reads input, output and gradient, and writes one."""
     axes, ratio = _shrinking(x, kernel, stride, padding)
     passes = (ratio + 1, 2 * ratio + 2)
     return net.elementwise(name, [x], passes, axes=axes, saves=[kept_input(0), OUTPUT])
 
 
-def average_pool(net: Builder, name: str, x: Tensor, kernel: int, stride: int, padding: int = 0) -> Tensor:
+def average_pool(net: Builder, name: str, x: Tensor, kernel: int, *, stride: int, padding: int = 0) -> Tensor:
     """The mean of each window; nothing is kept."""
     axes, ratio = _shrinking(x, kernel, stride, padding)
     return net.elementwise(name, [x], (ratio + 1, ratio + 1), axes=axes)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def to_networkx(model: Model) -> networkx.DiGraph:
     """A graph whose nodes are op names and whose edges are tensors.
 
-    Nodes carry `position`, `kind`, `segment`, `repeat`, `forward_flops`, `elements` (of the output, one sample) and
-    `parameters`, measured ops `forward_s` and `backward_s` too, and each its whole definition as `op`.
+    Nodes carry `position`, `kind`, `segment`, `repeat`, `forward_flops`, `elements` (of the output, one
+    sample) and `parameters`, measured ops `forward_s` and `backward_s` too, and each its definition as `op`.
     """
     import networkx
 
@@ -48,7 +48,8 @@ def from_networkx(graph: networkx.DiGraph, name: str | None = None, batch: int =
     """A model from a graph.
 
     Either the nodes carry `op`, as `to_networkx` writes it, or measured figures: `forward_s` (or `time`), and
-    optionally `backward_s`, `bytes` that the op writes and `memory` bytes of parameters, all for a batch of `batch`.
+    optionally `backward_s`, `bytes` that the op writes and `memory` bytes of parameters, all for a batch of
+    `batch`.
     """
     order = _ordered(graph)
     if order and all("op" in graph.nodes[node] for node in order) and "model" in graph.graph:
@@ -67,7 +68,9 @@ def _ordered(graph: networkx.DiGraph) -> list[Hashable]:
     added = {node: index for index, node in enumerate(graph)}
     rank = {node: graph.nodes[node].get("position", index) for node, index in added.items()}
     try:
-        return list(networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node])))
+        return list(
+            networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node]))
+        )
     except networkx.NetworkXUnfeasible:
         cycle = " -> ".join(str(tail) for tail, _ in networkx.find_cycle(graph))
         raise ModelError(f"the graph has a cycle through {cycle}: remove one of its edges") from None
@@ -78,7 +81,9 @@ def _rebuilt(graph: networkx.DiGraph, order: list[Hashable], name: str | None) -
     tree = {**graph.graph["model"], "ops": [_op(graph, node, position) for node in order]}
     held = [graph.nodes[node]["segment"] for node in order]
     tree["segments"] = [
-        {**segment, "ops": held.count(index)} for index, segment in enumerate(tree["segments"]) if index in held
+        {**segment, "ops": held.count(index)}
+        for index, segment in enumerate(tree["segments"])
+        if index in held
     ]
     return tree if name is None else {**tree, "name": name}
 
@@ -91,7 +96,9 @@ def _op(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int]) 
     return {**op, "inputs": [{**read, "op": position[read["op"]]} for read in op["inputs"]]}
 
 
-def _task(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int) -> measured.Task:
+def _task(
+    graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int
+) -> measured.Task:
     figures: dict[str, Any] = graph.nodes[node]
     name = str(node)
     forward = figures.get("forward_s", figures.get("time"))

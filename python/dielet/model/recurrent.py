@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dielet.model.builder import OUTPUT, Builder, Tensor, Weight, contraction, kept_elements, kept_input, recurrent
+from dielet.model.builder import (
+    OUTPUT,
+    Builder,
+    Tensor,
+    Weight,
+    contraction,
+    kept_elements,
+    kept_input,
+    recurrent,
+)
 
 GATES = 4
 
 # Passes are reads and writes of a step's four gates; a state or cell is a quarter of them.
 # cuDNN adds both products (2), reads and writes the cell (1/2), writes the state (1/4), keeps the gates (1);
-# backward reads gates (1), cells (1/2), gradients of state and cell (1/2), writes those of gates and cell (5/4).
+# backward reads gates (1), cells (1/2), gradients of state and cell (1/2), writes two (5/4).
 FUSED_PASSES = (3.75, 3.25)
 # What it keeps per element of the state: four gates and the cell.
 FUSED_ELEMENTS = 5.0
-# TensorFlow's cell, a kernel per function: bias (2), split (2), sigmoids and tanh (2), two products, their sum, tanh
-# and the product with the output gate (3.5). Backward: activations (3.75), products (4.5), sums where two gradients
-# meet (1.5), concatenation (2), bias reduction (1).
+# TensorFlow's cell, a kernel per function: bias (2), split (2), sigmoids and tanh (2), two products, their
+# sum, tanh and the product with the output gate (3.5). Backward: activations (3.75), products (4.5), sums
+# where two gradients meet (1.5), concatenation (2), bias reduction (1).
 CELL_PASSES = (9.5, 12.75)
 # Four activated gates, the cell and its tanh.
 CELL_ELEMENTS = 6.0
@@ -32,7 +41,7 @@ def lstm(net: Builder, name: str, x: Tensor, hidden: int, directions: int = 1) -
     features = [axis for axis in x.axes if axis not in ("batch", "sequence")]
     inputs = {f"{axis}_in": x.axes[axis] for axis in features}
     tokens = {"batch": 1, "sequence": x.axes["sequence"]}
-    sides = {"directions": directions} if directions > 1 else {}
+    sides = {"direction": directions} if directions > 1 else {}
     wide = {**tokens, **sides, "gates": GATES, "hidden": hidden}
     bias = Weight((*sides, "gates", "hidden"), "bias")
     projected = net.op(
@@ -57,7 +66,7 @@ def lstm(net: Builder, name: str, x: Tensor, hidden: int, directions: int = 1) -
 
 
 def projected_lstm(net: Builder, name: str, x: Tensor, hidden: int, projection: int) -> Tensor:
-    """A TensorFlow cell over input and state side by side, whose output is projected before it is fed back."""
+    """A TensorFlow cell over input and state side by side, with a projected output that is fed back."""
     tokens = {"batch": 1, "sequence": x.axes["sequence"]}
     beside = x.axes["embed"] + projection
     cell = net.op(
@@ -82,7 +91,14 @@ def projected_lstm(net: Builder, name: str, x: Tensor, hidden: int, projection: 
 
 
 def embedding(
-    net: Builder, name: str, x: Tensor, vocab: int, embed: int, tied: str | None = None, sparse: bool = False
+    net: Builder,
+    name: str,
+    x: Tensor,
+    vocab: int,
+    *,
+    embed: int,
+    tied: str | None = None,
+    sparse: bool = False,
 ) -> Tensor:
     """Rows of a table, one per token; a sparse gradient touches no other rows."""
     tokens = {"batch": 1, "sequence": x.axes["sequence"]}
@@ -103,7 +119,7 @@ def dropout(net: Builder, name: str, x: Tensor) -> Tensor:
     return net.elementwise(name, [x], DROPOUT_PASSES, saves=["mask"])
 
 
-def linear(net: Builder, name: str, x: Tensor, axis: str, size: int, bias: bool = False) -> Tensor:
+def linear(net: Builder, name: str, x: Tensor, axis: str, size: int, *, bias: bool = False) -> Tensor:
     """A product per time step, over all steps at once; its output axis can be split."""
     features = {name: size for name, size in x.axes.items() if name not in ("batch", "sequence")}
     tokens = {"batch": 1, "sequence": x.axes["sequence"]}

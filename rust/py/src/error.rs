@@ -66,7 +66,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn of<'py>(self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    fn of(self, py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
         let name = match self {
             Self::Model => "ModelError",

@@ -23,7 +23,7 @@ PACKAGED = {"inception-v3-measured": "inception_v3.toml"}
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One measured op: times in seconds, elements that it writes per sample, parameters, positions of its inputs."""
+    """One measured op: its times, what it writes per sample, its parameters and its inputs' positions."""
 
     name: str
     forward_s: float
@@ -70,7 +70,7 @@ def from_tasks(
     sample: str = "sample",
     optimizer: str = "momentum",
 ) -> Tree:
-    """The tree of a graph of measured ops, each a segment of its own so that the chain can be cut anywhere."""
+    """The tree of a graph of measured ops, each its own segment so that the chain can be cut anywhere."""
     net = Builder(
         name=name,
         summary=summary,
@@ -90,9 +90,7 @@ def from_tasks(
 def _check_order(task: Task, position: int, tasks: Sequence[Task]) -> None:
     late = next((index for index in task.inputs if index >= position), None)
     if late is not None:
-        raise ModelError(
-            f"op `{task.name}` reads `{tasks[late].name}`, which is not before it: list ops in topological order"
-        )
+        raise ModelError(f"op `{task.name}` reads `{tasks[late].name}`, which is not before it: order them")
 
 
 def _op(net: Builder, task: Task, inputs: Sequence[Tensor]) -> Tensor:

@@ -1,6 +1,7 @@
 """BigLSTM: two projected LSTM layers on the One Billion Word Benchmark, with sampled softmax.
 
-TensorFlow's gathers have sparse gradients: a step touches the rows of its tokens, the sampled classes and its targets.
+TensorFlow's gathers have sparse gradients: a step touches the rows of its tokens, the sampled classes and
+its targets.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def build(name: str, sequence: int = 20) -> Tree:
     net = Builder(
         name=name,
         summary=f"BigLSTM, 2 layers of 8192 projected to 1024, vocabulary 793470, {sequence} steps",
-        source="Jozefowicz et al., Exploring the Limits of Language Modeling, 2016; sizes as in the authors' lm code",
+        source="Jozefowicz et al., Exploring the Limits of Language Modeling, 2016, and the authors' code",
         sample="sequence",
         worker_batch=128,
         optimizer="adagrad",
@@ -33,7 +34,7 @@ def build(name: str, sequence: int = 20) -> Tree:
     )
     net.segment("embedding")
     words = net.data("words", {"batch": 1, "sequence": sequence})
-    x = dropout(net, "dropout", embedding(net, "table", words, VOCABULARY, EMBED, sparse=True))
+    x = dropout(net, "dropout", embedding(net, "table", words, VOCABULARY, embed=EMBED, sparse=True))
     for layer in range(LAYERS):
         net.segment(f"lstm_{layer}")
         x = dropout(net, "dropout", projected_lstm(net, "lstm", x, HIDDEN, EMBED))

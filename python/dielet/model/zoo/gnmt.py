@@ -1,37 +1,47 @@
 """GNMT v2 as NVIDIA and MLPerf train it: WMT16 English-German, 32,000 joint subwords padded to 32,320.
 
-One table serves encoder and decoder. PyTorch's embedding has a dense gradient unless told otherwise, and NVIDIA's
-trainer does not tell it; that trainer also reduces the gradients after the whole backward pass.
+One table serves encoder and decoder. PyTorch's embedding has a dense gradient unless told otherwise, and
+NVIDIA's trainer does not tell it; that trainer also reduces the gradients after the whole backward pass.
 """
 
 from __future__ import annotations
 
-from dielet.model.builder import MASK, OUTPUT, Builder, Tensor, Tree, Weight, contraction, kept_elements, kept_input
+from dielet.model.builder import (
+    OUTPUT,
+    Builder,
+    Tensor,
+    Tree,
+    Weight,
+    contraction,
+    kept_elements,
+    kept_input,
+)
 from dielet.model.recurrent import dropout, embedding, linear, lstm
 
 HIDDEN = 1_024
 VOCABULARY = 32_320
-# Standard deviation over mean of the sentence lengths of WMT data: a round figure of general knowledge, not measured.
+# Standard deviation over mean of the sentence lengths of WMT data: a round figure of general knowledge, not
+# measured.
 LENGTH_VARIATION = 0.55
 
-# Additive attention works on a tensor of [query, key, unit]: sum of both (1), bias (2), tanh (2), dot product (1);
-# backward the outer product (2), tanh (3), and the reductions to bias, queries and keys (3). Per unit.
+# Additive attention works on a tensor of [query, key, unit]: sum of both (1), bias (2), tanh (2), dot
+# product (1); backward the outer product (2), tanh (3), the reductions to bias, queries, keys (3). Per unit.
 ENERGY_PASSES = (6, 8)
 SOFTMAX_PASSES = (2.0, 3.0)
 # State and context copied side by side, and their gradients out.
 CONCAT_PASSES = (2.0, 2.0)
 ADD_PASSES = (3.0, 3.0)
-# log-softmax reads twice and writes, label smoothing reads once; backward writes two gradients, sums them (5), and
-# reads log-probabilities and gradient and writes (3).
+# log-softmax reads twice and writes, label smoothing reads once; backward writes two gradients, sums them
+# (5), and reads log-probabilities and gradient and writes (3).
 LOSS_PASSES = (4.0, 8.0)
 
 
 def build(name: str, layers: int = 4, sequence: int = 25) -> Tree:
-    """The training graph with as many encoder as decoder layers; source and target have `sequence` tokens each."""
+    """The training graph; encoder and decoder have `layers` each, source and target `sequence` tokens."""
     net = Builder(
         name=name,
-        summary=f"GNMT v2, {layers} encoder and {layers} decoder layers of {HIDDEN}, {sequence} + {sequence} tokens",
-        source="Wu et al., Google's Neural Machine Translation System, 2016; sizes as in MLPerf Training v0.5 (GNMT)",
+        summary=f"GNMT v2, {layers} + {layers} layers of {HIDDEN}, {sequence} + {sequence} tokens",
+        source="Wu et al., Google's Neural Machine Translation System, 2016, as in MLPerf Training v0.5",
         sample="sentence pair",
         worker_batch=128,
         optimizer="adam",
@@ -48,7 +58,7 @@ def build(name: str, layers: int = 4, sequence: int = 25) -> Tree:
 def _encoder(net: Builder, layers: int, sequence: int) -> tuple[Tensor, str]:
     net.segment("encoder_embedding")
     tokens = net.data("tokens", {"batch": 1, "sequence": sequence})
-    x = embedding(net, "table", tokens, VOCABULARY, HIDDEN)
+    x = embedding(net, "table", tokens, VOCABULARY, embed=HIDDEN)
     table = net.weight_name(x)
     for layer in range(layers):
         net.segment(f"encoder_{layer}")
@@ -66,7 +76,7 @@ def _residual(net: Builder, x: Tensor, below: Tensor) -> Tensor:
 def _decoder(net: Builder, layers: int, sequence: int, encoded: Tensor, table: str) -> None:
     net.segment("decoder_embedding")
     tokens = net.data("tokens", {"batch": 1, "sequence": sequence})
-    x = embedding(net, "table", tokens, VOCABULARY, HIDDEN, tied=table)
+    x = embedding(net, "table", tokens, VOCABULARY, embed=HIDDEN, tied=table)
     net.segment("decoder_0")
     x = lstm(net, "lstm", dropout(net, "dropout", x), HIDDEN)
     context = _attention(net, x, encoded)

@@ -16,9 +16,7 @@ from dielet.model.convolutional import (
 )
 
 CLASSES = 1000
-SOURCE = (
-    "Szegedy et al., Rethinking the Inception Architecture, CVPR 2016; layer sizes as in TF-slim and torchvision"
-)
+SOURCE = "Szegedy et al., Rethinking the Inception Architecture, CVPR 2016, as in TF-slim and torchvision"
 
 
 def build(name: str, auxiliary: bool = True) -> Tree:
@@ -57,7 +55,7 @@ def _chain(net: Builder, branch: str, x: Tensor, *layers: tuple[int, int | Pair]
 
 
 def _pooled(net: Builder, x: Tensor, channels: int) -> Tensor:
-    x = average_pool(net, "pool", x, 3, 1, 1)
+    x = average_pool(net, "pool", x, 3, stride=1, padding=1)
     return conv_bn_relu(net, "pool_1", x, channels, 1)
 
 
@@ -68,12 +66,12 @@ def _stem(net: Builder) -> Tensor:
         net.segment(f"stem_{segment}")
         x = conv_bn_relu(net, f"{kernel}x{kernel}", x, channels, kernel, padding=padding)
     net.segment("stem_3a")
-    x = max_pool(net, "pool", x, 3, 2)
+    x = max_pool(net, "pool", x, 3, stride=2)
     for segment, channels, kernel in (("3b", 80, 1), ("4a", 192, 3)):
         net.segment(f"stem_{segment}")
         x = conv_bn_relu(net, f"{kernel}x{kernel}", x, channels, kernel)
     net.segment("stem_5a")
-    return max_pool(net, "pool", x, 3, 2)
+    return max_pool(net, "pool", x, 3, stride=2)
 
 
 def _module_a(net: Builder, name: str, x: Tensor, pooled: int) -> Tensor:
@@ -93,7 +91,7 @@ def _module_b(net: Builder, name: str, x: Tensor) -> Tensor:
     branches = [
         conv_bn_relu(net, "3x3_1", x, 384, 3, stride=2),
         conv_bn_relu(net, "double_3", double, 96, 3, stride=2),
-        max_pool(net, "pool", x, 3, 2),
+        max_pool(net, "pool", x, 3, stride=2),
     ]
     return concat(net, "concat", branches, fork=x)
 
@@ -115,8 +113,10 @@ def _module_d(net: Builder, name: str, x: Tensor) -> Tensor:
     narrow = _chain(net, "3x3", x, (192, 1))
     branches = [
         conv_bn_relu(net, "3x3_2", narrow, 320, 3, stride=2),
-        conv_bn_relu(net, "7x7_4", _chain(net, "7x7", x, (192, 1), (192, (1, 7)), (192, (7, 1))), 192, 3, stride=2),
-        max_pool(net, "pool", x, 3, 2),
+        conv_bn_relu(
+            net, "7x7_4", _chain(net, "7x7", x, (192, 1), (192, (1, 7)), (192, (7, 1))), 192, 3, stride=2
+        ),
+        max_pool(net, "pool", x, 3, stride=2),
     ]
     return concat(net, "concat", branches, fork=x)
 
@@ -139,7 +139,7 @@ def _module_e(net: Builder, name: str, x: Tensor) -> Tensor:
 
 def _auxiliary(net: Builder, x: Tensor) -> None:
     net.segment("auxiliary")
-    x = average_pool(net, "pool", x, 5, 3)
+    x = average_pool(net, "pool", x, 5, stride=3)
     x = conv_bn_relu(net, "1x1", x, 128, 1)
     x = conv_bn_relu(net, "5x5", x, 768, 5)
     cross_entropy(net, "loss", linear(net, "linear", x, CLASSES))
@@ -147,5 +147,5 @@ def _auxiliary(net: Builder, x: Tensor) -> None:
 
 def _classifier(net: Builder, x: Tensor) -> None:
     net.segment("head")
-    x = dropout(net, "dropout", average_pool(net, "pool", x, 8, 1))
+    x = dropout(net, "dropout", average_pool(net, "pool", x, 8, stride=1))
     cross_entropy(net, "loss", linear(net, "linear", x, CLASSES))

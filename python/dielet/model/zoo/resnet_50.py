@@ -32,13 +32,13 @@ def build(name: str) -> Tree:
     )
     net.segment("stem")
     x = conv_bn_relu(net, "7x7", image(net, 224), 64, 7, stride=2, padding=3)
-    x = max_pool(net, "pool", x, 3, 2, 1)
+    x = max_pool(net, "pool", x, 3, stride=2, padding=1)
     for stage, (blocks, channels, stride) in enumerate(STAGES, start=1):
         for block in range(blocks):
             net.segment(f"stage_{stage}_{block}")
             x = _bottleneck(net, x, channels, stride if block == 0 else 1, project=block == 0)
     net.segment("head")
-    x = average_pool(net, "pool", x, 7, 1)
+    x = average_pool(net, "pool", x, 7, stride=1)
     cross_entropy(net, "loss", linear(net, "linear", x, 1000))
     return net.build()
 
@@ -46,9 +46,9 @@ def build(name: str) -> Tree:
 def _bottleneck(net: Builder, x: Tensor, channels: int, stride: int, project: bool) -> Tensor:
     shortcut = x
     x = conv_bn_relu(net, "reduce", x, channels, 1)
-    x = conv_bn_relu(net, "3x3", x, channels, 3, stride, 1)
+    x = conv_bn_relu(net, "3x3", x, channels, 3, stride=stride, padding=1)
     x = batch_norm(net, "expand/norm", convolution(net, "expand/conv", x, EXPANSION * channels, 1))
     if project:
-        shortcut = convolution(net, "shortcut/conv", shortcut, EXPANSION * channels, 1, stride)
+        shortcut = convolution(net, "shortcut/conv", shortcut, EXPANSION * channels, 1, stride=stride)
         shortcut = batch_norm(net, "shortcut/norm", shortcut)
     return relu(net, "relu", add(net, "add", x, shortcut))

@@ -25,7 +25,7 @@ def build(name: str) -> Tree:
             if (stage, layer) != (1, 1):
                 net.segment(f"conv_{stage}_{layer}")
             x = conv_bias_relu(net, "3x3", x, channels, 3, padding=1)
-        x = max_pool(net, "pool", x, 2, 2)
+        x = max_pool(net, "pool", x, 2, stride=2)
     for layer in (6, 7):
         net.segment(f"linear_{layer}")
         x = dropout(net, "dropout", relu(net, "relu", linear(net, "linear", x, 4096)))
