@@ -131,7 +131,7 @@ fn rank_time<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Wor
 fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Worker, rank: usize) -> T {
     let it = &worker.ranks[rank];
     let variation = straggler::wait(model.length_variation, (plan.batch / plan.dp) as f64, plan.dp);
-    let update = stream_time(&system.device, update_bytes(plan, model.optimizer, &it.parameters));
+    let update = stream_time(&system.device, update_bytes(plan, model, &it.parameters));
     T::node(
         "data parallel and update",
         [
