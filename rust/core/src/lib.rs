@@ -7,6 +7,7 @@
 pub mod graph;
 pub mod pipeline;
 pub mod plan;
+pub mod projection;
 pub mod term;
 pub mod units;
 pub mod verdict;

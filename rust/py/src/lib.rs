@@ -1,11 +1,20 @@
 //! Conversions between Rust and Python, and nothing else.
 
+mod projection;
+
 use pyo3::prelude::*;
 
 /// The Rust core of dielet.
 #[pymodule(gil_used = false)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::projection::{
+        crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
+        epochs_over_minimum, hybrid_gain, hybrid_gain_under_hyperbola, hybrid_speedup, required_epochs_ratio,
+        required_mp_speedup, training_time_s,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
