@@ -19,6 +19,8 @@ UNITS: Final = ("epochs", "samples", "steps", "tokens")
 RULES: Final = ("hyperbola", "slope")
 # Curves that count samples need no data set; their "epoch" is then so many samples (see `nominal_epoch`).
 NOMINAL_EPOCH_SAMPLES: Final = 1e6
+# Two nearly equal batches can have any slope; growth of 1e100 is never reached in training and stays finite.
+_LOG_MOST_GROWTH: Final = 100 * np.log(10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ class Curve:
         """Growth from the last point on; 1 there."""
         last = self.knots[0][-1]
         if extrapolate == "slope":
-            return np.asarray((batch / last) ** self._last_slope, dtype=np.float64)
+            return np.exp(np.minimum(self._last_slope * np.log(batch / last), _LOG_MOST_GROWTH))
         fit = self.hyperbola()
         return fit.value(batch) / fit.value(np.asarray(last))
 
