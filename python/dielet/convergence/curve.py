@@ -222,7 +222,8 @@ class Curve:
         """Growth from the last point on; 1 there."""
         last = self.knots[0][-1]
         if extrapolate == "slope":
-            return np.exp(np.minimum(self._last_slope * np.log(batch / last), _LOG_MOST_GROWTH))
+            log_growth = np.minimum(self._last_slope * np.log(batch / last), _LOG_MOST_GROWTH)
+            return np.asarray(np.exp(log_growth), dtype=np.float64)
         fit = self.hyperbola()
         return fit.value(batch) / fit.value(np.asarray(last))
 
