@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from dielet.errors import PlanError
 from dielet.projection import equations as eq
 
 B_C, B = 8985.0, 128.0
@@ -93,5 +94,5 @@ def test_training_time_is_the_product():
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf])
 def test_what_is_not_positive_and_finite_is_refused_by_name(bad):
-    with pytest.raises(ValueError, match=r"`mp_speedup` is .* it must be a positive, finite number"):
+    with pytest.raises(PlanError, match=r"`mp_speedup` is .* it must be a positive, finite number"):
         eq.hybrid_gain(2, bad, 1, 2)

@@ -94,11 +94,13 @@ def _agrees(claim: Claim, ours: float) -> bool:
 
 
 def _reason(claim: Claim, deviation: float, agrees: bool) -> str:
-    side = "above" if deviation > 0 else "below"
-    parts = [
-        f"ours is {abs(deviation):.1%} {side} the claimed value" if deviation else "ours is the claimed value"
-    ]
-    parts.append(f"{'within' if agrees else 'outside'} the tolerance of {100 * claim.tolerance:g} %")
+    stated = {"=": "value", ">=": "minimum", "<=": "maximum"}[claim.relation]
+    if deviation == 0:
+        parts = [f"ours equals the claimed {stated}"]
+    else:
+        side = "above" if deviation > 0 else "below"
+        allowed = f"{'within' if agrees else 'outside'} the tolerance of {100 * claim.tolerance:g} %"
+        parts = [f"ours is {abs(deviation):.1%} {side} the claimed {stated}", allowed]
     if claim.extrapolated:
         parts.append(f"extrapolated: {', '.join(claim.extrapolated)}")
     if claim.why and not agrees:

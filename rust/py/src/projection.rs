@@ -1,18 +1,24 @@
 //! The equations of data parallelism alone against hybrid parallelism, on plain numbers.
 
 use dielet_core::{projection as core, units::Seconds};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::prelude::*;
 
 /// Every argument of these equations is a positive, finite number.
 fn positive<const N: usize>(arguments: [(&str, f64); N]) -> PyResult<()> {
-    for (name, value) in arguments {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(PyValueError::new_err(format!(
-                "`{name}` is {value}: it must be a positive, finite number"
-            )));
+    match arguments.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+        None => Ok(()),
+        Some((name, value)) => {
+            Err(plan_error(&format!("`{name}` is {value}: it must be a positive, finite number")))
         }
     }
-    Ok(())
+}
+
+/// A `dielet.errors.PlanError`.
+fn plan_error(text: &str) -> PyErr {
+    Python::attach(|py| {
+        let raise = || py.import("dielet.errors")?.getattr("PlanError")?.call1((text,));
+        raise().map_or_else(|fault| fault, PyErr::from_value)
+    })
 }
 
 macro_rules! equations {
