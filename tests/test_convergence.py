@@ -197,12 +197,13 @@ def test_own_csv_without_size_takes_it_from_the_caller_or_asks_for_it(tmp_path):
         ("batch,epochs\n1,2\n2,x\n", "row 2 is `x`; it must be a number"),
         ("batch,epochs\n1,2\n2,nan\n", "row 2 is nan; it must be positive and finite"),
         ("batch,epochs\n1,2\n-2,3\n", "row 2 is -2; it must be positive"),
+        ("batch,epochs\n1,2\n" + "9" * 200_000 + ",3\n", "is no CSV text"),
     ],
 )
 def test_bad_csv_is_refused_in_one_line(tmp_path, text, message):
     path = tmp_path / "own.csv"
     path.write_text(text)
-    with pytest.raises((FileError, SpecError), match=r"own.csv: ") as refusal:
+    with pytest.raises((FileError, SpecError), match=r"own\.csv") as refusal:
         load_curve(path)
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -248,6 +249,15 @@ confidence = "read"
             "either `points` or `hyperbola`",
         ),
         ("points", "points = [", "is no valid TOML"),
+        ("[{ batch = 64, mean = 4 }, { batch = 128, mean = 5 }]", "5", "`points` must be a list"),
+        ("{ batch = 64, mean = 4 }", "64", "point 1 is `64`; it must be a table"),
+        ("mean = 4", "mean = 1" + "0" * 400, "it must be a number"),
+        ("mean = 4", "mean = true", "it must be positive and finite"),
+        (
+            "points = [{ batch = 64, mean = 4 }, { batch = 128, mean = 5 }]",
+            "hyperbola = { minimum = 3, critical_batch = 9, range = 4 }",
+            "hyperbola: range is `4`; it must be two batches",
+        ),
     ],
 )
 def test_own_toml(tmp_path, old, new, message):

@@ -24,7 +24,7 @@ _SIZE_COMMENT: Final = "samples_per_epoch"
 
 def curve_from_table(table: Mapping[str, Any], where: str) -> Curve:
     """A curve from the table of a TOML file."""
-    _known(table, _CURVE_KEYS, where)
+    table = _known(table, _CURVE_KEYS, where)
     texts = {key: _text(table, key, where) for key in _TEXTS if key in table or key not in ("target", "note")}
     _one_of(texts["unit"], UNITS, f"{where}: unit")
     _one_of(texts["confidence"], CONFIDENCES, f"{where}: confidence")
@@ -50,7 +50,7 @@ def curve_from_csv(text: str, where: str, samples_per_epoch: float | None = None
     """
     lines = text.lstrip("\ufeff").splitlines()
     comments = [line.lstrip("# ") for line in lines if line.lstrip().startswith("#")]
-    rows = list(csv.reader(io.StringIO("\n".join(line for line in lines if _is_data(line)))))
+    rows = _rows("\n".join(line for line in lines if _is_data(line)), where)
     unit, columns = _header(rows, where)
     points = [_csv_point(row, columns, number, where) for number, row in enumerate(rows[1:], start=1)]
     samples = _stated_size(comments, where) or samples_per_epoch
@@ -65,6 +65,13 @@ def curve_from_csv(text: str, where: str, samples_per_epoch: float | None = None
         ),
         points=_enough(tuple(points), 2, where),
     )
+
+
+def _rows(text: str, where: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(text)))
+    except csv.Error as error:
+        raise FileError(f"{where} is no CSV text: {error}") from error
 
 
 def _is_data(line: str) -> bool:
@@ -96,6 +103,8 @@ def _stated_size(comments: Iterable[str], where: str) -> float | None:
 
 
 def _points(rows: Iterable[Mapping[str, Any]], where: str, needed: int) -> tuple[Point, ...]:
+    if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
+        raise SpecError(f"{where}: `points` must be a list, as in `[{{ batch = 64, mean = 4 }}, ...]`")
     points = tuple(_point(row, f"{where}: point {number}") for number, row in enumerate(rows, start=1))
     return _enough(points, needed, where)
 
@@ -104,7 +113,8 @@ def _point(row: Mapping[str, Any], where: str) -> Point:
     _known(row, _POINT_KEYS, where)
     numbers = {key: _positive(row.get(key), f"{where}: {key}") for key in ("batch", "mean")}
     spread = {key: _positive(row[key], f"{where}: {key}") for key in ("min", "max") if key in row}
-    return Point(**numbers, **spread, runs=row.get("runs"), source=row.get("source", ""))
+    runs = int(_positive(row["runs"], f"{where}: runs")) if "runs" in row else None
+    return Point(**numbers, **spread, runs=runs, source=str(row.get("source", "")))
 
 
 def _enough(points: tuple[Point, ...], needed: int, where: str) -> tuple[Point, ...]:
@@ -118,13 +128,20 @@ def _hyperbola(table: Mapping[str, Any], where: str) -> tuple[Hyperbola, tuple[f
     place = f"{where}: hyperbola"
     _known(table, _HYPERBOLA_KEYS, place)
     critical = _positive(table.get("critical_batch"), f"{place}: critical_batch")
-    low, high = (_positive(end, f"{place}: range") for end in table.get("range", (1.0, 1e300)))
+    low, high = _range(table.get("range", (1.0, 1e300)), f"{place}: range")
     if "anchor" not in table:
         return Hyperbola(_positive(table.get("minimum"), f"{place}: minimum"), critical), (low, high)
     batch, value = (
         _positive(table["anchor"].get(key), f"{place}: anchor.{key}") for key in ("batch", "value")
     )
     return Hyperbola(value / (1.0 + batch / critical), critical), (low, high)
+
+
+def _range(value: Any, where: str) -> tuple[float, float]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise SpecError(f"{where} is `{value}`; it must be two batches, as in `[64, 512]`")
+    low, high = (_positive(end, where) for end in value)
+    return min(low, high), max(low, high)
 
 
 def _dataset(table: Mapping[str, Any], where: str) -> Dataset:
@@ -136,11 +153,14 @@ def _dataset(table: Mapping[str, Any], where: str) -> Dataset:
     return Dataset(**texts, samples=samples)
 
 
-def _known(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
+def _known(table: Any, keys: Iterable[str], where: str) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise SpecError(f"{where} is `{table}`; it must be a table with the keys {', '.join(keys)}")
     for key in table:
         if key not in keys:
             near = get_close_matches(key, list(keys), n=1, cutoff=0.0)[0]
             raise SpecError(f"{where}: `{key}` is no known key; the nearest is `{near}`")
+    return table
 
 
 def _text(table: Mapping[str, Any], key: str, where: str) -> str:
@@ -160,8 +180,8 @@ def _positive(value: Any, where: str) -> float:
     if value is None:
         raise SpecError(f"{where} is missing; give a positive number")
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         raise SpecError(f"{where} is `{value}`; it must be a number") from None
     if not (math.isfinite(number) and number > 0):
         raise SpecError(f"{where} is {number:g}; it must be positive and finite")
