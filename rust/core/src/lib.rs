@@ -2,7 +2,8 @@
 //!
 //! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`pipeline`]; then [`shard`]; then
 //! [`fabric`], [`compute`], [`activation`]; then [`collective`], [`travel`]; then [`op`], [`segment`], [`stage`]; then
-//! [`reduction`], [`update`], [`worker`], [`memory`]; then [`step`], [`price`]. Nothing points upward, and nothing here searches, reads files or knows Python.
+//! [`reduction`], [`update`], [`worker`], [`memory`]; then [`step`], [`price`]; beside them
+//! [`projection`]. Nothing points upward, and nothing here searches, reads files or knows Python.
 
 pub mod activation;
 pub mod collective;
@@ -17,6 +18,7 @@ pub mod pass;
 pub mod pipeline;
 pub mod plan;
 pub mod price;
+pub mod projection;
 pub mod reduction;
 pub mod segment;
 pub mod shard;
