@@ -31,7 +31,7 @@ def _names() -> Iterator[str]:
 
 
 def load_device(name_or_path: str | Path) -> Device:
-    """A device of the package by its name, or a user's own by the path of its file."""
+    """Load a device of the package by its name, or a user's own by the path of its file."""
     shipped = _specs().joinpath(f"{name_or_path}.toml")
     if isinstance(name_or_path, str) and shipped.is_file():
         return Device.from_toml(shipped.read_text(encoding="utf-8"), shipped.name)
