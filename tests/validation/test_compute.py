@@ -8,7 +8,7 @@ import pytest
 
 from dielet.hardware.device import gemm_time_s, load_device
 
-# Shipped device, format, rows (source, hardware, precision), and bounds of the median and of the 90th percentile
+# Shipped device, format, rows (source, hardware, precision), and bounds of the median and the 90th percentile
 # of the absolute error on the half that took no part in the fit.
 CASES = [
     ("v100-sxm2-16gb", "fp32", ("deepbench", "V100", "fp32"), 0.06, 0.20),
