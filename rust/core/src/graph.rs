@@ -274,14 +274,21 @@ impl Model {
         if self.sequence == 0 { 1.0 } else { (sequence * self.token_streams) as f64 }
     }
 
+    /// Whether every op needs of a time step only that step and the ones before, so that a sequence can run in
+    /// pieces: no attention over another sequence, no layer that reads it from both ends.
+    pub fn steps_in_time(&self) -> bool {
+        let whole = |op: &Op| op.axis("key_sequence").is_some() || op.axis("direction").is_some();
+        self.ops.iter().any(|op| matches!(op.work, Work::Recurrent { .. })) && !self.ops.iter().any(whole)
+    }
+
     /// All parameters, a tied tensor once.
     pub fn parameters(&self) -> u64 {
         self.counted(|_, weight| weight.tied.is_none())
     }
 
-    /// Parameters of tables that are looked up.
+    /// Parameters of tables whose rows inputs look up (tokens, positions).
     pub fn embedding_parameters(&self) -> u64 {
-        self.counted(|op, weight| op.work == Work::Lookup && weight.tied.is_none())
+        self.counted(|op, weight| op.is_input_table(weight) && weight.tied.is_none())
     }
 
     /// Parameters that one token uses: of the experts only those it is routed to.
@@ -324,6 +331,11 @@ impl Op {
     /// The position of an axis of that name.
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.name == name)
+    }
+
+    /// Whether inputs look up rows of this weight; a table with sampled classes is of an output layer.
+    pub fn is_input_table(&self, weight: &Weight) -> bool {
+        self.work == Work::Lookup && weight.sparse.is_none_or(|sparse| sparse.fixed == 0)
     }
 
     /// Experts a token uses and experts there are, for a weight that ranges over `experts`.
