@@ -44,7 +44,7 @@ pub fn check(model: &Model, system: &System, plan: &Plan) -> Result<MatrixUnit, 
         let nearest = format!("dp {}", (most / plan.mp()).max(1));
         return Err(Infeasible::new(Reason::Devices, plan.devices() as f64, most as f64, nearest));
     }
-    system.device.matrix_unit(plan.precision.number()).ok_or_else(|| {
+    system.device.matrix_unit(plan.precision.number()).map_err(|_| {
         Infeasible::new(Reason::Precision, 1.0, 0.0, "a precision that the device lists".to_owned())
     })
 }
