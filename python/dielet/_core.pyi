@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 __version__: Final[str]
 build_profile: Final[str]
 
@@ -33,6 +36,29 @@ class Model:
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+# device
+@final
+class Device:
+    @staticmethod
+    def from_toml(text: str, origin: str) -> Device: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def numbers(self) -> list[str]: ...
+
+def gemm_time_s(
+    device: Device,
+    number: str,
+    batch: NDArray[np.uint64],
+    m: NDArray[np.uint64],
+    n: NDArray[np.uint64],
+    k: NDArray[np.uint64],
+) -> NDArray[np.float64]: ...
+def stream_time_s(device: Device, bytes: float) -> float: ...
 
 # quantity
 def parse_quantity(text: str, what: str) -> float: ...
