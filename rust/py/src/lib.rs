@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod system;
 
 use pyo3::prelude::*;
 
@@ -15,6 +16,8 @@ mod _core {
     use super::device::{Device, gemm_time_s, stream_time_s};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::system::{Fabric, System, collective_columns};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
