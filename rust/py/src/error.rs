@@ -66,7 +66,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn of<'py>(self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    fn of(self, py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
         let name = match self {
             Self::Model => "ModelError",
@@ -82,8 +82,7 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
-            Self::System(_) => Some(Class::Spec),
+            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) | Self::System(_) => Some(Class::Spec),
             Self::Fabric(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
