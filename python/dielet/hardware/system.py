@@ -134,7 +134,9 @@ def _read(kind: str, name_or_path: str | Path) -> tuple[str, str]:
         return shipped.read_text(encoding="utf-8"), shipped.name
     path = Path(name_or_path)
     if not path.is_file():
-        raise FileError(f"{kind} `{name_or_path}` is neither a file nor one of {', '.join(_names(f'{kind}s'))}")
+        raise FileError(
+            f"{kind} `{name_or_path}` is neither a file nor one of {', '.join(_names(f'{kind}s'))}"
+        )
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as fault:
