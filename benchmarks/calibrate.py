@@ -13,7 +13,7 @@ no part in the fit (`TRANSFERS`). The constants are then copied by hand into the
 
 import argparse
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Board:
-    """A device to fit: what its data sheet gives, and the formats that have measurements."""
+    """A device to fit: what its data sheet gives, and the formats that have measurements.
+
+    The first format decides the overhead: the one whose small products are the least bound by anything else.
+    """
 
     name: str
     multiprocessors: int
@@ -59,8 +62,8 @@ BOARDS = (
         "900 GB/s",
         0.878,
         (
-            Part("fp32", "15.7 TFLOP/s", DEEPBENCH, "V100", "fp32"),
             Part("fp16", "125 TFLOP/s", DEEPBENCH, "V100", TENSOR_CORES),
+            Part("fp32", "15.7 TFLOP/s", DEEPBENCH, "V100", "fp32"),
         ),
     ),
     Board(
@@ -149,8 +152,17 @@ def keys(part: Part) -> dict[str, tuple[float, float]]:
     return BOUNDS | (CONVERSION if part.number == "fp8" else {})
 
 
-def device(board: Board, overhead: float, constants: dict[str, dict[str, float]]) -> Device:
-    """The board with these constants, as the library reads it."""
+@dataclass(frozen=True)
+class Fit:
+    """The constants of one format, and the overhead that goes with them."""
+
+    overhead: float
+    constants: dict[str, float]
+
+
+def device(board: Board, fits: dict[str, Fit]) -> Device:
+    """The board with the constants of some of its formats, as the library reads it."""
+    overhead = next(iter(fits.values())).overhead
     lines = [
         f'name = "{board.name}"',
         'summary = "under calibration"',
@@ -161,24 +173,15 @@ def device(board: Board, overhead: float, constants: dict[str, dict[str, float]]
         f'kernel_overhead = "{overhead!r} s"',
     ]
     for part in board.parts:
-        values = constants[part.number]
-        lines += [f"[rates.{part.number}]", f'peak = "{part.peak}"']
-        lines += [f"{key} = {float(values[key])!r}" for key in BOUNDS]
-        if part.number == "fp8":
-            lines += [f"conversion.{key} = {float(values[key])!r}" for key in CONVERSION]
+        lines += rate(part, fits[part.number].constants) if part.number in fits else []
     return Device.from_toml("\n".join(lines), board.name)
 
 
-def unpack(board: Board, fixed: float | None, vector: Array) -> Device:
-    """The device of a point of the search space."""
-    values = [float(value) for value in vector]
-    overhead = fixed if fixed is not None else values.pop(0)
-    constants: dict[str, dict[str, float]] = {}
-    for part in board.parts:
-        constants[part.number] = {
-            key: min(max(values.pop(0), low), high) for key, (low, high) in keys(part).items()
-        }
-    return device(board, overhead, constants)
+def rate(part: Part, constants: dict[str, float]) -> list[str]:
+    """The table of one format."""
+    lines = [f"[rates.{part.number}]", f'peak = "{part.peak}"']
+    lines += [f"{key} = {constants[key]!r}" for key in BOUNDS]
+    return lines + [f"conversion.{key} = {constants[key]!r}" for key in CONVERSION if key in constants]
 
 
 def log_errors(fitted: Device, part: Part, rows: Rows, mask: NDArray[np.bool_]) -> Array:
@@ -187,42 +190,31 @@ def log_errors(fitted: Device, part: Part, rows: Rows, mask: NDArray[np.bool_]) 
     return np.log(seconds / rows.seconds[mask])
 
 
-def fit(board: Board, data: dict[str, Rows], fixed: float | None) -> Array:
-    """Search the least mean absolute log error over the fitted halves; every format weighs the same."""
-    space = [] if fixed is not None else [OVERHEAD]
-    for part in board.parts:
-        space += list(keys(part).values())
+def fit(board: Board, part: Part, rows: Rows, overhead: float | None) -> Fit:
+    """Search the least mean absolute log error over the fitted half."""
+    space = keys(part) | ({} if overhead is not None else {"overhead": OVERHEAD})
+    low, high = np.array(list(space.values())).T
+
+    def unpack(vector: Array) -> Fit:
+        values = dict(zip(space, np.clip(vector, low, high).tolist(), strict=True))
+        return Fit(values.pop("overhead", overhead), values)
 
     def loss(vector: Array) -> float:
-        trial = unpack(board, fixed, np.clip(vector, *np.array(space).T))
-        each = [
-            np.abs(log_errors(trial, part, data[part.number], data[part.number].fitted))
-            for part in board.parts
-        ]
-        return float(np.mean([errors.mean() for errors in each]))
+        trial = device(board, {part.number: unpack(vector)})
+        return float(np.abs(log_errors(trial, part, rows, rows.fitted)).mean())
 
-    coarse = differential_evolution(loss, space, seed=0, maxiter=400, popsize=20, tol=1e-6, polish=False)
-    fine = minimize(loss, coarse.x, method="Nelder-Mead", bounds=space, options={"maxiter": 4000})
-    return np.asarray(fine.x)
+    bounds = list(space.values())
+    coarse = differential_evolution(loss, bounds, seed=0, maxiter=300, popsize=15, tol=1e-6, polish=False)
+    fine = minimize(loss, coarse.x, method="Nelder-Mead", bounds=bounds, options={"maxiter": 4000})
+    return unpack(np.asarray(fine.x))
 
 
-def report(title: str, logs: Array, say: Callable[[str], None] = print) -> None:
-    """One line of errors."""
+def report(title: str, logs: Array) -> None:
+    """Print one line of errors."""
     errors = np.abs(np.expm1(logs))
     median, high = np.median(errors), np.quantile(errors, 0.9)
     bias = np.expm1(np.median(logs))
-    say(f"  {title:<42} {len(logs):4d} rows  median {median:6.1%}  p90 {high:6.1%}  bias {bias:+6.1%}")
-
-
-def show(board: Board, fitted: Device) -> None:
-    """The constants of a fitted board."""
-    tree = fitted.to_dict()
-    print(f"{board.name}: kernel_overhead {tree['kernel_overhead']['value'] * 1e6:.2f} us")
-    for part in board.parts:
-        rate = tree["rates"][part.number]
-        constants = {key: rate[key]["value"] for key in BOUNDS}
-        constants |= {key: figure["value"] for key, figure in rate.get("conversion", {}).items()}
-        print(f"  {part.number}: " + ", ".join(f"{key} {value:.4g}" for key, value in constants.items()))
+    print(f"  {title:<34} {len(logs):4d} rows  median {median:6.1%}  p90 {high:6.1%}  bias {bias:+6.1%}")
 
 
 def calibrate(names: Iterable[str], path: Path) -> None:
@@ -231,33 +223,36 @@ def calibrate(names: Iterable[str], path: Path) -> None:
     chosen = [board for board in BOARDS if not names or board.name in names]
     needed = {board.overhead_of for board in chosen}
     for board in (board for board in BOARDS if board in chosen or board.name in needed):
-        data = {part.number: read(path, part) for part in board.parts}
-        fixed = overheads[board.overhead_of] if board.overhead_of else None
-        fitted = unpack(board, fixed, fit(board, data, fixed))
-        overheads[board.name] = fitted.to_dict()["kernel_overhead"]["value"]
-        show(board, fitted)
-        for part in board.parts:
-            rows = data[part.number]
-            report(f"{part.number} fitted", log_errors(fitted, part, rows, rows.fitted))
-            report(f"{part.number} held out", log_errors(fitted, part, rows, ~rows.fitted))
-        transfer(board, fitted, path)
+        overhead = overheads[board.overhead_of] if board.overhead_of else None
+        fits = calibrate_board(board, path, overhead)
+        overheads[board.name] = next(iter(fits.values())).overhead
+        transfer(board, fits, path)
 
 
-def transfer(board: Board, fitted: Device, path: Path) -> None:
-    """Errors of a fitted board's constants on devices that took no part."""
-    tree = fitted.to_dict()
-    for origin, part, bandwidth in TRANSFERS:
-        if origin != board.name:
-            continue
-        rate = tree["rates"][part.number]
-        values = {key: rate[key]["value"] for key in BOUNDS}
-        values |= {key: figure["value"] for key, figure in rate.get("conversion", {}).items()}
-        other = Board(part.hardware, board.multiprocessors, bandwidth, board.efficiency, (part,))
-        moved = device(other, tree["kernel_overhead"]["value"], {part.number: values})
+def calibrate_board(board: Board, path: Path, overhead: float | None) -> dict[str, Fit]:
+    """Fit the formats of a board one after the other; the first decides the overhead."""
+    print(board.name)
+    fits: dict[str, Fit] = {}
+    for part in board.parts:
         rows = read(path, part)
-        report(
-            f"{part.number} of {part.hardware} by these constants", log_errors(moved, part, rows, rows.m > 0)
-        )
+        fits[part.number] = found = fit(board, part, rows, overhead)
+        overhead = found.overhead
+        constants = ", ".join(f"{key} {value:.4g}" for key, value in found.constants.items())
+        print(f"  {part.number}: overhead {overhead * 1e6:.2f} us, {constants}")
+        fitted = device(board, {part.number: found})
+        report(f"{part.number} fitted", log_errors(fitted, part, rows, rows.fitted))
+        report(f"{part.number} held out", log_errors(fitted, part, rows, ~rows.fitted))
+    return fits
+
+
+def transfer(board: Board, fits: dict[str, Fit], path: Path) -> None:
+    """Report the errors of a fitted board's constants on devices that took no part."""
+    for origin, part, bandwidth in TRANSFERS:
+        if origin == board.name:
+            other = Board(part.hardware, board.multiprocessors, bandwidth, board.efficiency, (part,))
+            rows = read(path, part)
+            logs = log_errors(device(other, fits), part, rows, rows.m > 0)
+            report(f"{part.number} of {part.hardware}, not fitted", logs)
 
 
 def main() -> None:

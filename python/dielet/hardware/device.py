@@ -1,5 +1,6 @@
 """Devices by name or file."""
 
+import reprlib
 from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -56,5 +57,6 @@ def gemm_time_s(
 def _counts(sizes: ArrayLike) -> NDArray[np.uint64]:
     array = np.asarray(sizes)
     if array.dtype.kind not in "iu" or np.any(array < 0) or np.any(array > _LARGEST):
-        raise SpecError(f"GEMM size `{sizes}` is no count: use whole numbers from 0 to {_LARGEST}")
+        shown = reprlib.repr(array.tolist())
+        raise SpecError(f"GEMM size `{shown}` is no count: use whole numbers from 0 to {_LARGEST}")
     return array.astype(np.uint64)

@@ -82,7 +82,8 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) | Self::System(_) => Some(Class::Spec),
+            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
+            Self::System(_) => Some(Class::Spec),
             Self::Fabric(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
