@@ -17,9 +17,10 @@ delays = st.floats(1e-8, 1e-4)
 
 
 def seconds(
-    machine: System, operation: str, size: float, algorithm: str | None = None, **group: int
+    machine: System, operation: str, message: float, algorithm: str | None = None, **group: int
 ) -> float:
-    return float(collectives(machine, operation, [size], algorithm=algorithm, **group).seconds[0])  # type: ignore[arg-type]
+    answer = collectives(machine, operation, [message], algorithm=algorithm, **group)  # type: ignore[arg-type]
+    return float(answer.seconds[0])
 
 
 @FAST

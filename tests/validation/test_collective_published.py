@@ -45,9 +45,9 @@ class Curve:
 
 
 CURVES = [
-    Curve("dgx1-v100", "V100", "vtrain-allreduce-lut", "all-reduce", 1, 0.10, 0.25, True),
-    Curve("dgx-a100", "A100", "vtrain-allreduce-lut", "all-reduce", 1, 0.10, 0.25, True),
-    Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "all-reduce", 1, 0.10, 0.25, True),
+    Curve("dgx1-v100", "V100", "vtrain-allreduce-lut", "all-reduce", 1, 0.10, 0.30, True),
+    Curve("dgx-a100", "A100", "vtrain-allreduce-lut", "all-reduce", 1, 0.10, 0.30, True),
+    Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "all-reduce", 1, 0.10, 0.30, True),
     Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "all-gather", 1, 0.15, 0.30, True),
     Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "reduce-scatter", 1, 0.15, 0.30, True),
     Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "all-to-all", 1, 0.20, 0.50, False),
