@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::quantity::{format_quantity, parse_quantity};
     #[pymodule_export]
-    use super::system::{Fabric, System};
+    use super::system::{Fabric, System, collective_columns};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
