@@ -64,6 +64,8 @@ class Builder:
     token_streams: int = 1
     length_variation: float = 0.0
     overlap: bool = True
+    fused_update: bool = True
+    padding: float = 0.0
     measured_batch: int | None = None
     _segments: list[Tree] = field(default_factory=list)
     _ops: list[Tree] = field(default_factory=list)
@@ -162,6 +164,8 @@ class Builder:
             "worker_batch": self.worker_batch,
             "optimizer": self.optimizer,
             "overlap": self.overlap,
+            "fused_update": self.fused_update,
+            "padding": self.padding,
             "measured_batch": self.measured_batch,
             "segments": self._segments,
             "ops": self._ops,

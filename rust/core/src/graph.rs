@@ -33,10 +33,16 @@ pub struct Model {
     /// Coefficient of variation of the length of a sample, which makes synchronous workers wait.
     #[serde(default)]
     pub length_variation: f64,
+    /// Padding along the sequence, as a fraction of the tokens that count.
+    #[serde(default)]
+    pub padding: f64,
     /// Samples per data-parallel worker and step, where the user gives none.
     pub worker_batch: u64,
     /// How parameters are updated.
     pub optimizer: Optimizer,
+    /// Whether the update is one kernel per tensor; otherwise one per arithmetic operation.
+    #[serde(default = "yes")]
+    pub fused_update: bool,
     /// Whether gradients are reduced while the backward pass still runs.
     #[serde(default = "yes")]
     pub overlap: bool,
@@ -269,9 +275,18 @@ impl Model {
         each.flat_map(|(index, segment)| std::iter::repeat_n(index, segment.ops)).collect()
     }
 
-    /// Tokens of one sample at a sequence length (1 per sample for a model without a sequence).
+    /// Tokens of one sample that count at a sequence length, which includes padding (1 per sample for a model without
+    /// a sequence).
     pub fn tokens_per_sample(&self, sequence: u64) -> f64 {
-        if self.sequence == 0 { 1.0 } else { (sequence * self.token_streams) as f64 }
+        let streams = (sequence * self.token_streams) as f64;
+        if self.sequence == 0 { 1.0 } else { streams / (1.0 + self.padding) }
+    }
+
+    /// Whether every op needs of a time step only that step and the ones before, so that a sequence can run in
+    /// pieces: no attention over another sequence, no layer that reads it from both ends.
+    pub fn steps_in_time(&self) -> bool {
+        let whole = |op: &Op| op.axis("key_sequence").is_some() || op.axis("direction").is_some();
+        self.ops.iter().any(|op| matches!(op.work, Work::Recurrent { .. })) && !self.ops.iter().any(whole)
     }
 
     /// All parameters, a tied tensor once.

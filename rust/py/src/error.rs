@@ -3,7 +3,11 @@
 //! A binding returns `Result<_, Error>` and uses `?`. A new error enum of a core crate is one more variant of
 //! [`Error`] and one more arm of [`Error::class`], which has no catch-all.
 
+use dielet_core::device::DeviceError;
+use dielet_core::fabric::FabricError;
 use dielet_core::graph::GraphError;
+use dielet_core::spec::SpecError;
+use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -17,6 +21,18 @@ pub(crate) enum Error {
     /// A model that cannot be used.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A file of a device, system, fabric or technology that cannot be used.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A device that lacks what is asked of it.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A system or fabric that cannot be used.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// A group of devices that the fabric does not have.
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
@@ -66,7 +82,9 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Quantity(_) => Some(Class::Spec),
+            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
+            Self::System(_) => Some(Class::Spec),
+            Self::Fabric(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

@@ -1,0 +1,356 @@
+//! Everything that decides how a step runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::Number;
+use crate::graph::{Axis, Model, Op, TensorRule};
+use crate::verdict::{Infeasible, Reason};
+
+/// How training of a model is split over devices, and how a step of it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Data-parallel workers.
+    pub dp: u64,
+    /// Devices over which the axes of an op are split.
+    pub tp: u64,
+    /// Pipeline stages.
+    pub pp: u64,
+    /// Devices over which a sequence is split.
+    pub cp: u64,
+    /// Devices over which experts are split; divides `dp * cp`.
+    pub ep: u64,
+    /// Devices of a worker over which single ops are placed; 1 where they are not.
+    pub placed: u64,
+    /// Chunks of the model on each pipeline stage (interleaved schedule).
+    pub virtual_stages: u64,
+    /// Samples per forward pass.
+    pub micro_batch: u64,
+    /// Samples per step, of all workers.
+    pub batch: u64,
+    /// Tokens or time steps per sample.
+    pub sequence: u64,
+    /// Pieces of the sequence that are pipelined one after another (recurrent layers as a wavefront).
+    pub time_chunks: u64,
+    /// Order of forward and backward passes on a stage.
+    pub schedule: Schedule,
+    /// What is computed again in the backward pass instead of kept.
+    pub recompute: Recompute,
+    /// Stage of the sharding over data-parallel ranks: 1 optimizer, 2 and gradients, 3 and weights.
+    pub sharding: u8,
+    /// Whether tensor-parallel ranks split the sequence between the split contractions.
+    pub sequence_parallel: bool,
+    /// Whether gradients of looked-up tables are kept and reduced whole, untouched rows and all.
+    pub dense_gradients: bool,
+    /// Number formats.
+    pub precision: Precision,
+    /// Which groups are neighbours.
+    pub mapping: Mapping,
+}
+
+/// Order of passes on a pipeline stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Schedule {
+    /// All forward passes, then all backward passes.
+    #[serde(rename = "gpipe")]
+    Gpipe,
+    /// One forward, one backward; interleaved over chunks where there are virtual stages.
+    #[serde(rename = "1f1b")]
+    OneForwardOneBackward,
+}
+
+/// What the backward pass computes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recompute {
+    /// Nothing.
+    None,
+    /// The ops that the model marks (attention between queries and keys).
+    Selective,
+    /// Each segment from its input.
+    Full,
+}
+
+/// Number formats of activations, weights, gradients and optimizer state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// All 4 bytes.
+    Fp32,
+    /// fp16 work and gradients, fp32 master weights and state.
+    Mixed,
+    /// bf16 work, gradients summed and reduced in fp32, fp32 master weights and state.
+    Bf16,
+    /// As bf16 with fp8 contractions.
+    Fp8,
+}
+
+/// Bytes per element of each kind of tensor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ElementBytes {
+    /// Activations.
+    pub activation: f64,
+    /// Weights.
+    pub weight: f64,
+    /// Gradients, kept and reduced.
+    pub gradient: f64,
+    /// Master copy of the weights.
+    pub master: f64,
+    /// Each optimizer state.
+    pub state: f64,
+}
+
+impl Precision {
+    /// The format in which contractions multiply.
+    pub const fn number(self) -> Number {
+        match self {
+            Self::Fp32 => Number::Fp32,
+            Self::Mixed => Number::Fp16,
+            Self::Bf16 => Number::Bf16,
+            Self::Fp8 => Number::Fp8,
+        }
+    }
+
+    /// Bytes per element (Rajbhandari et al., ZeRO, SC 2020, section 3.1 for mixed; Megatron-LM for bf16).
+    pub const fn bytes(self) -> ElementBytes {
+        let (activation, weight, gradient, master) = match self {
+            Self::Fp32 => (4.0, 4.0, 4.0, 0.0),
+            Self::Mixed => (2.0, 2.0, 2.0, 4.0),
+            Self::Bf16 | Self::Fp8 => (2.0, 2.0, 4.0, 4.0),
+        };
+        ElementBytes { activation, weight, gradient, master, state: 4.0 }
+    }
+}
+
+/// Which parallel groups are neighbours, from the innermost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mapping {
+    /// Tensor, context, data, pipeline.
+    #[serde(rename = "tp-cp-dp-pp")]
+    DataInside,
+    /// Tensor, pipeline, context, data: a worker's devices are neighbours.
+    #[serde(rename = "tp-pp-cp-dp")]
+    WorkerInside,
+}
+
+/// Which ranks form a group: so many ranks that are `stride` device ids apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ranks {
+    /// How many.
+    pub size: u64,
+    /// How far apart.
+    pub stride: u64,
+}
+
+impl Plan {
+    /// One device that does everything, for one sample.
+    pub fn serial(model: &Model, precision: Precision) -> Self {
+        Self {
+            dp: 1,
+            tp: 1,
+            pp: 1,
+            cp: 1,
+            ep: 1,
+            placed: 1,
+            virtual_stages: 1,
+            micro_batch: model.worker_batch,
+            batch: model.worker_batch,
+            sequence: model.sequence,
+            time_chunks: 1,
+            schedule: Schedule::OneForwardOneBackward,
+            recompute: Recompute::None,
+            sharding: 0,
+            sequence_parallel: false,
+            dense_gradients: false,
+            precision,
+            mapping: Mapping::DataInside,
+        }
+    }
+
+    /// Devices in use.
+    pub fn devices(&self) -> u64 {
+        self.dp * self.mp()
+    }
+
+    /// Devices per data-parallel worker.
+    pub fn mp(&self) -> u64 {
+        self.tp * self.pp * self.cp * self.placed
+    }
+
+    /// Forward passes per worker and step.
+    pub fn micro_batches(&self) -> u64 {
+        self.batch / (self.dp * self.micro_batch)
+    }
+
+    /// The tensor-parallel group.
+    pub fn tensor_ranks(&self) -> Ranks {
+        Ranks { size: self.tp, stride: 1 }
+    }
+
+    /// The context-parallel group.
+    pub fn context_ranks(&self) -> Ranks {
+        Ranks { size: self.cp, stride: self.data_stride() }
+    }
+
+    /// The ranks that hold the same weights and different data.
+    pub fn data_ranks(&self) -> Ranks {
+        Ranks { size: self.dp * self.cp, stride: self.data_stride() }
+    }
+
+    /// The ranks among which tokens travel to their experts.
+    pub fn expert_ranks(&self) -> Ranks {
+        Ranks { size: self.ep, stride: self.data_stride() }
+    }
+
+    /// The ranks that hold the same experts.
+    pub fn expert_data_ranks(&self) -> Ranks {
+        Ranks { size: self.dp * self.cp / self.ep, stride: self.data_stride() * self.ep }
+    }
+
+    /// The devices over which a worker's ops are placed.
+    pub fn placed_ranks(&self) -> Ranks {
+        Ranks { size: self.placed, stride: 1 }
+    }
+
+    /// The stages of a pipeline.
+    pub fn pipeline_ranks(&self) -> Ranks {
+        let stride = match self.mapping {
+            Mapping::DataInside => self.tp * self.placed * self.cp * self.dp,
+            Mapping::WorkerInside => self.tp * self.placed,
+        };
+        Ranks { size: self.pp, stride }
+    }
+
+    fn data_stride(&self) -> u64 {
+        match self.mapping {
+            Mapping::DataInside => self.tp * self.placed,
+            Mapping::WorkerInside => self.tp * self.placed * self.pp,
+        }
+    }
+
+    /// Whether the degrees fit the model and each other.
+    pub fn check(&self, model: &Model) -> Result<(), Infeasible> {
+        self.check_counts()?;
+        self.check_batch()?;
+        self.check_schedule()?;
+        self.check_time_chunks(model)?;
+        self.check_measured(model)?;
+        let stages = self.pp * self.virtual_stages;
+        let layers = model.segments.iter().map(|segment| segment.repeat).sum::<u64>();
+        if stages > layers {
+            return Err(Infeasible::new(
+                Reason::Stages,
+                stages as f64,
+                layers as f64,
+                format!("pp at most {layers}"),
+            ));
+        }
+        self.check_experts(model)?;
+        model.ops.iter().try_for_each(|op| self.check_split(op))
+    }
+
+    fn check_counts(&self) -> Result<(), Infeasible> {
+        let counts = [
+            self.placed,
+            self.dp,
+            self.tp,
+            self.pp,
+            self.cp,
+            self.ep,
+            self.virtual_stages,
+            self.micro_batch,
+            self.time_chunks,
+        ];
+        let least = counts.into_iter().min().unwrap_or(0);
+        if least == 0 {
+            return Err(Infeasible::new(Reason::Degree, 1.0, 0.0, "every degree at least 1".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn check_batch(&self) -> Result<(), Infeasible> {
+        let share = self.dp * self.micro_batch;
+        if self.batch == 0 || !self.batch.is_multiple_of(share) {
+            let nearest = (self.batch / share).max(1) * share;
+            let nearest =
+                format!("batch {nearest}, a multiple of dp {} x micro-batch {}", self.dp, self.micro_batch);
+            return Err(Infeasible::new(Reason::Batch, share as f64, self.batch as f64, nearest));
+        }
+        Ok(())
+    }
+
+    fn check_schedule(&self) -> Result<(), Infeasible> {
+        let m = self.micro_batches();
+        if self.virtual_stages > 1 && (self.pp < 2 || !m.is_multiple_of(self.pp)) {
+            let nearest =
+                format!("micro-batches a multiple of pp {} (now {m}), or virtual stages 1", self.pp.max(2));
+            return Err(Infeasible::new(Reason::Interleaving, self.pp as f64, m as f64, nearest));
+        }
+        Ok(())
+    }
+
+    fn check_time_chunks(&self, model: &Model) -> Result<(), Infeasible> {
+        let divides = self.sequence.is_multiple_of(self.time_chunks);
+        let schedule = self.schedule == Schedule::Gpipe;
+        if self.time_chunks == 1 || (divides && schedule && model.steps_in_time()) {
+            return Ok(());
+        }
+        let nearest =
+            "time chunks 1, or a recurrent model, schedule gpipe and chunks that divide the sequence";
+        let (needs, has) = (self.time_chunks as f64, self.sequence as f64);
+        Err(Infeasible::new(Reason::TimeChunks, needs, has, nearest.to_owned()))
+    }
+
+    fn check_measured(&self, model: &Model) -> Result<(), Infeasible> {
+        let split = self.tp * self.cp * self.ep;
+        if model.measured_batch.is_some() && split > 1 {
+            let nearest = "tp, cp and ep 1: measured ops can be placed and pipelined, not sharded".to_owned();
+            return Err(Infeasible::new(Reason::Measured, split as f64, 1.0, nearest));
+        }
+        Ok(())
+    }
+
+    fn check_experts(&self, model: &Model) -> Result<(), Infeasible> {
+        let size = |op: &Op| op.axis("experts").map(|axis| op.axes[axis].size);
+        let experts = model.ops.iter().filter_map(size).max().unwrap_or(1);
+        if !(self.dp * self.cp).is_multiple_of(self.ep) || !experts.is_multiple_of(self.ep) {
+            let nearest =
+                format!("ep that divides dp x cp = {} and the {experts} experts", self.dp * self.cp);
+            return Err(Infeasible::new(Reason::Experts, self.ep as f64, experts as f64, nearest));
+        }
+        Ok(())
+    }
+
+    fn check_split(&self, op: &Op) -> Result<(), Infeasible> {
+        if split_divisors(op, self.tp).is_some() {
+            return Ok(());
+        }
+        let TensorRule::Split(axes) = &op.tensor else { return Ok(()) };
+        let size: u64 = axes.iter().map(|&axis| divisible(&op.axes[axis])).product();
+        let allowed = (1..=self.tp).rev().find(|&tp| split_divisors(op, tp).is_some()).unwrap_or(1);
+        let names = axes.iter().map(|&axis| op.axes[axis].name.as_str()).collect::<Vec<_>>().join(" x ");
+        let nearest = format!("tp {allowed}, which divides {names} = {size} of op `{}`", op.name);
+        Err(Infeasible::new(Reason::Tensor, self.tp as f64, size as f64, nearest))
+    }
+}
+
+fn divisible(axis: &Axis) -> u64 {
+    axis.size - axis.whole.min(axis.size - 1)
+}
+
+/// By how much each axis of a split op is divided among `tp` ranks; `None` where they do not divide it.
+pub fn split_divisors(op: &Op, tp: u64) -> Option<Vec<(usize, u64)>> {
+    let TensorRule::Split(axes) = &op.tensor else { return Some(Vec::new()) };
+    let mut rest = tp;
+    let mut divisors = Vec::with_capacity(axes.len());
+    for &axis in axes {
+        let by = gcd(divisible(&op.axes[axis]), rest);
+        divisors.push((axis, by));
+        rest /= by;
+    }
+    (rest == 1).then_some(divisors)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
