@@ -165,7 +165,7 @@ impl<'a> OpPricer<'a> {
     }
 
     fn gates(&self, gemm: Gemm) -> Bytes {
-        Bytes((gemm.m * gemm.n) as f64 * self.bytes.activation)
+        Bytes((gemm.batch * gemm.m * gemm.n) as f64 * self.bytes.activation)
     }
 
     fn backward(&self, index: usize) -> Seconds {

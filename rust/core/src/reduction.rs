@@ -63,7 +63,7 @@ fn push(done: &mut Vec<Bucket>, bucket: Bucket) {
 }
 
 /// Reduces one bucket: an all-reduce of dense gradients (a reduce-scatter where they stay sharded), the same
-/// among fewer ranks for experts, and an all-gather of the touched rows of sparse ones.
+/// among fewer ranks for experts, and an all-gather of the rows of sparse ones that any rank touched (at most the table).
 pub fn reduce(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
     let operation = if plan.sharding == 0 { Operation::AllReduce } else { Operation::ReduceScatter };
     let bytes = plan.precision.bytes().gradient;
@@ -74,7 +74,7 @@ pub fn reduce(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
     let data = plan.data_ranks();
     over(data, operation, parameters.dense)
         + over(plan.expert_data_ranks(), operation, parameters.expert)
-        + over(data, Operation::AllGather, touched * data.size as f64)
+        + over(data, Operation::AllGather, parameters.sparse.min(touched * data.size as f64))
 }
 
 /// What of the reductions sticks out behind the backward pass that fills the buckets.
