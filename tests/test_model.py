@@ -121,6 +121,7 @@ BAD = [
     (("segments", 0, "repeat"), 2**60, "a segment repeated 1152921504606847000"),
     (("worker_batch",), 0, "a batch of 0"),
     (("length_variation",), float("nan"), "a length variation of NaN"),
+    (("padding",), -0.5, "padding of -0.5"),
     (("ops", 2, "work", "forward_passes"), float("nan"), "`encoder_0/dropout` has forward passes NaN"),
     (("ops", 2, "work", "backward_passes"), -1.0, "backward passes -1: it must be finite and not negative"),
     (("ops", 3, "axes", 0, "size"), 0, "an axis of size 0"),
