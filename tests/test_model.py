@@ -108,6 +108,16 @@ def test_a_networkx_graph_of_measured_ops():
     assert ops[1]["inputs"][0]["op"] == 0
 
 
+def test_sizes_may_stand_on_edges():
+    graph = networkx.DiGraph()
+    graph.add_node("a", time=1.0, backward_time=2.0)
+    graph.add_node("b", time=0.5)
+    graph.add_edge("a", "b", bytes=400.0)
+    model = from_networkx(graph)
+    assert model.op_table()["output_elements"] == [100, 1]
+    assert model.to_dict()["ops"][0]["work"]["backward_s"] == 2.0
+
+
 def change(tree, *path, to):
     for step in path[:-1]:
         tree = tree[step]
