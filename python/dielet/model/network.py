@@ -47,9 +47,9 @@ def to_networkx(model: Model) -> networkx.DiGraph:
 def from_networkx(graph: networkx.DiGraph, name: str | None = None, batch: int = 1) -> Model:
     """A model from a graph.
 
-    Either the nodes carry `op`, as `to_networkx` writes it, or measured figures: `forward_s` (or `time`), and
-    optionally `backward_s` (or `backward_time`), `bytes` that the op writes (or its edges state) and `memory` bytes of parameters, all for a batch of
-    `batch`.
+    Either the nodes carry `op`, as `to_networkx` writes it, or figures measured for `batch` samples: `forward_s`
+    (or `time`), and optionally `backward_s` (or `backward_time`), `bytes` that the op writes (or its edges
+    state) and `memory` bytes of parameters.
     """
     order = _ordered(graph)
     if order and all("op" in graph.nodes[node] for node in order) and "model" in graph.graph:
