@@ -47,7 +47,7 @@ def to_networkx(model: Model) -> networkx.DiGraph:
 def from_networkx(graph: networkx.DiGraph, name: str | None = None, batch: int = 1) -> Model:
     """A model from a graph.
 
-    Either the nodes carry `op`, as `to_networkx` writes it, or figures measured for `batch` samples: `forward_s`
+    Either the nodes carry `op`, as `to_networkx` writes it, or figures of `batch` samples: `forward_s`
     (or `time`), and optionally `backward_s` (or `backward_time`), `bytes` that the op writes (or its edges
     state) and `memory` bytes of parameters.
     """
