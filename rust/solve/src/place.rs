@@ -4,18 +4,24 @@
 //! A [`Schedule`] says where and when each op runs and each tensor travels; [`check()`] verifies one
 //! independently of how it was found. [`list_schedule`] is a heuristic.
 
+mod bound;
 mod check;
+mod exact;
 mod instance;
+mod learn;
 mod list;
 mod local_search;
 mod mirror;
 mod plan;
 mod problem;
+mod reach;
 mod schedule;
+mod solve;
 mod timeline;
 
 pub use check::{Violation, check};
 pub use list::list_schedule;
 pub use mirror::{ForwardOp, training_step};
-pub use problem::{Links, Op, Phase, PlaceError, Problem, Tensor};
+pub use problem::{Links, MAX_DEVICES, MAX_OPS, Op, Phase, PlaceError, Problem, Tensor};
+pub use solve::{Answer, Infeasible, Options, Placed, place};
 pub use schedule::{OpSlot, Schedule, TransferSlot};
