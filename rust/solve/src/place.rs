@@ -5,18 +5,24 @@
 //! independently of how it was found. [`list_schedule`] is a heuristic.
 
 mod bound;
+mod chain;
 mod check;
+mod elimination;
 mod exact;
 mod instance;
 mod learn;
 mod list;
 mod local_search;
 mod mirror;
+mod module;
+mod parallel;
 mod plan;
 mod problem;
 mod reach;
 mod schedule;
+mod separator;
 mod solve;
+mod symmetry;
 mod timeline;
 
 pub use check::{Violation, check};

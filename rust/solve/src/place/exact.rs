@@ -1,14 +1,16 @@
-//! Smallest makespan of an instance with its bound: heuristics from above, clause learning to the proof.
+//! Smallest makespan of an instance with its bound: decomposition, heuristics from above, clause learning to the proof.
 
 use super::bound::lower_bound;
+use super::chain::Chain;
 use super::instance::{Instance, Ticks};
-use super::learn::{Effort, Solver, Verdict};
+use super::learn::{self, Solver, Verdict};
 use super::list::first_plan;
 use super::local_search::{Search, improve};
 use super::plan::Plan;
 use std::collections::BTreeMap;
 
 /// Result in ticks.
+#[derive(Debug)]
 pub(crate) struct Exact {
     pub(crate) plan: Option<Plan>,
     pub(crate) lower_bound: Ticks,
@@ -16,16 +18,50 @@ pub(crate) struct Exact {
     pub(crate) pruned: BTreeMap<&'static str, u64>,
 }
 
+/// How far a search may go.
+pub(crate) struct Effort<'a> {
+    pub(crate) conflicts: u64,
+    pub(crate) stop: &'a (dyn Fn() -> bool + 'a),
+    /// A plan found before.
+    pub(crate) incumbent: Option<&'a Plan>,
+}
+
+impl Effort<'_> {
+    /// Conflicts of the first look at a module.
+    pub(crate) const FIRST: u64 = 2_000;
+}
+
 /// Local search evaluations before the proof starts, per op.
 const WARM_UP: usize = 40;
 
-/// The optimum, or the best until `stop`.
-pub(crate) fn minimise(instance: &Instance, stop: &dyn Fn() -> bool) -> Exact {
+/// Conflicts of the first round from above; each round doubles.
+const ROUND: u64 = 1_000;
+
+/// The optimum, or the best within the effort.
+pub(crate) fn minimise(instance: &Instance, effort: &Effort) -> Exact {
+    let joined = Chain::new(instance).and_then(|chain| chain.minimise(effort));
+    match joined {
+        Some(exact) if fits(instance, &exact) => exact,
+        Some(relaxed) => whole(instance, relaxed.lower_bound, effort),
+        None => whole(instance, 0, effort),
+    }
+}
+
+/// Modules ignore memory; their joint plan counts only when it fits.
+fn fits(instance: &Instance, exact: &Exact) -> bool {
+    let Some(plan) = &exact.plan else { return false };
+    let mut used = vec![0.0; instance.devices];
+    plan.device.iter().zip(&instance.group_memory).for_each(|(&d, bytes)| used[d] += bytes);
+    (0..instance.devices).all(|d| instance.fits(used[d], d))
+}
+
+fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
     let warm = Search { evaluations: WARM_UP * instance.ops(), seed: 1 };
-    let first = first_plan(instance).map(|plan| improve(instance, plan, &warm, stop));
-    let bound = lower_bound(instance);
-    let mut exact = Exact { plan: first, lower_bound: bound, explored: 0, pruned: BTreeMap::new() };
-    prove(instance, &mut exact, stop);
+    let first = effort.incumbent.cloned().or_else(|| first_plan(instance));
+    let plan = first.map(|plan| improve(instance, plan, &warm, effort.stop));
+    let bound = bound.max(lower_bound(instance));
+    let mut exact = Exact { plan, lower_bound: bound, explored: 0, pruned: BTreeMap::new() };
+    Proof::new(instance, &mut exact).run(effort);
     exact
 }
 
@@ -37,32 +73,92 @@ fn horizon(instance: &Instance) -> Ticks {
     ops + moves
 }
 
-fn prove(instance: &Instance, exact: &mut Exact, stop: &dyn Fn() -> bool) {
-    let value = exact.plan.as_ref().map_or_else(|| horizon(instance) + 1, |plan| plan.makespan);
-    if exact.lower_bound >= value {
-        return;
+/// Rounds from above (better plans) and from below (limits shown impossible), each longer than the last.
+struct Proof<'a, 'b> {
+    instance: &'a Instance,
+    exact: &'b mut Exact,
+    above: Option<Solver<'a>>,
+}
+
+impl<'a, 'b> Proof<'a, 'b> {
+    fn new(instance: &'a Instance, exact: &'b mut Exact) -> Self {
+        Self { instance, exact, above: None }
     }
-    let mut solver = Solver::new(instance, value - 1);
-    if let Some(plan) = &exact.plan {
-        solver.remember(plan);
+
+    fn value(&self) -> Ticks {
+        self.exact.plan.as_ref().map_or_else(|| horizon(self.instance) + 1, |plan| plan.makespan)
     }
-    let effort = Effort { conflicts: u64::MAX, stop };
-    loop {
-        match solver.next(&effort) {
-            Verdict::Plan(plan) => {
-                solver.remember(&plan);
-                exact.plan = Some(plan);
-            }
-            Verdict::Exhausted => {
-                exact.lower_bound = exact.plan.as_ref().map_or(Ticks::MAX, |plan| plan.makespan);
+
+    fn done(&self) -> bool {
+        self.exact.lower_bound >= self.value()
+    }
+
+    fn run(mut self, effort: &Effort) {
+        let mut round = ROUND.min(effort.conflicts);
+        while !self.done() {
+            self.from_above(round, effort);
+            if self.done() || (effort.stop)() {
                 break;
             }
-            Verdict::Spent => break,
-        }
-        if exact.plan.as_ref().is_some_and(|plan| plan.makespan <= exact.lower_bound) {
-            break;
+            self.from_below(round, effort);
+            if (effort.stop)() || self.exact.explored >= effort.conflicts {
+                break;
+            }
+            round *= 2;
         }
     }
-    exact.explored += solver.conflicts;
-    *exact.pruned.entry("conflict").or_default() += solver.conflicts;
+
+    fn from_above(&mut self, conflicts: u64, effort: &Effort) {
+        let limit = self.value() - 1;
+        let mut solver = match self.above.take() {
+            Some(solver) if solver.limit() <= limit => solver,
+            _ => Solver::new(self.instance, limit),
+        };
+        if let Some(plan) = &self.exact.plan {
+            solver.remember(plan);
+        }
+        self.descend(&mut solver, conflicts, effort);
+        self.above = Some(solver);
+    }
+
+    /// Better and better plans until the effort is spent or nothing is left; whether the limit was refuted.
+    fn descend(&mut self, solver: &mut Solver, conflicts: u64, effort: &Effort) -> bool {
+        let before = solver.conflicts;
+        let refuted = loop {
+            let spent = solver.conflicts - before;
+            if spent >= conflicts || self.done() {
+                break false;
+            }
+            match solver.next(&learn::Effort { conflicts: conflicts - spent, stop: effort.stop }) {
+                Verdict::Plan(plan) => {
+                    solver.remember(&plan);
+                    self.exact.plan = Some(plan);
+                }
+                Verdict::Exhausted => {
+                    self.exact.lower_bound = self.exact.lower_bound.max(solver.limit() + 1);
+                    break true;
+                }
+                Verdict::Spent => break false,
+            }
+        };
+        self.exact.explored += solver.conflicts - before;
+        *self.exact.pruned.entry("conflict").or_default() += solver.conflicts - before;
+        refuted
+    }
+
+    /// Bisect the gap: a limit that is refuted is a bound, a plan below it a better plan.
+    fn from_below(&mut self, conflicts: u64, effort: &Effort) {
+        let mut high = self.value();
+        let close = self.value() / 2_000;
+        while high - self.exact.lower_bound > close && !(effort.stop)() {
+            let limit = self.exact.lower_bound + (high - self.exact.lower_bound) / 2;
+            let mut solver = Solver::new(self.instance, limit);
+            if let Some(plan) = &self.exact.plan {
+                solver.remember(plan);
+            }
+            if !self.descend(&mut solver, conflicts / 4 + 1, effort) {
+                high = limit.min(self.value());
+            }
+        }
+    }
 }

@@ -34,6 +34,20 @@ impl Reach {
         self.bits[b * self.words + a / 64] >> (a % 64) & 1 == 1
     }
 
+    /// Number of ancestors of `op`, each told to `visit`.
+    pub(crate) fn ancestors(&self, op: usize, mut visit: impl FnMut(usize)) -> usize {
+        let mut count = 0;
+        for w in 0..self.words {
+            let mut word = self.bits[op * self.words + w];
+            while word != 0 {
+                visit(w * 64 + word.trailing_zeros() as usize);
+                word &= word - 1;
+                count += 1;
+            }
+        }
+        count
+    }
+
     pub(crate) fn ordered(&self, a: usize, b: usize) -> bool {
         self.before(a, b) || self.before(b, a)
     }

@@ -1,7 +1,7 @@
 //! The exact answer to a problem, or the best found with a valid bound.
 
 use super::check::check;
-use super::exact::{Exact, minimise};
+use super::exact::{Effort, Exact, minimise};
 use super::instance::Instance;
 use super::problem::{PlaceError, Problem};
 use super::schedule::Schedule;
@@ -102,7 +102,7 @@ pub fn place(problem: &Problem, options: &Options, interrupted: &dyn Fn() -> boo
         return Ok(Answer::Infeasible(reason));
     }
     let clock = Clock::new(options, interrupted);
-    let exact = minimise(&instance, &|| clock.stop());
+    let exact = minimise(&instance, &Effort { conflicts: u64::MAX, stop: &|| clock.stop(), incumbent: None });
     Ok(answer(problem, &instance, exact, &clock))
 }
 

@@ -34,6 +34,7 @@ pub(crate) enum Verdict {
 /// A search for plans with makespan up to a limit.
 pub(crate) struct Solver<'a> {
     model: Model<'a>,
+    limit: Ticks,
     memory: Memory,
     analyzer: Analyzer,
     pub(crate) conflicts: u64,
@@ -48,6 +49,7 @@ impl<'a> Solver<'a> {
         let variables = model.engine.levels.len();
         Self {
             model,
+            limit,
             memory: Memory::new(variables),
             analyzer: Analyzer::default(),
             conflicts: 0,
@@ -55,6 +57,11 @@ impl<'a> Solver<'a> {
             until_restart: RESTART,
             keep: KEEP,
         }
+    }
+
+    /// Plans of this makespan and below are looked for.
+    pub(crate) fn limit(&self) -> Ticks {
+        self.limit
     }
 
     /// Prefer the choices of `plan`.
@@ -144,6 +151,7 @@ impl<'a> Solver<'a> {
     fn accept(&mut self) -> Plan {
         let plan = self.plan();
         self.restart();
+        self.limit = plan.makespan - 1;
         let limit = 2 * self.model.end() as u32 + 1;
         self.model.consistent &= self.model.engine.tighten(limit, 1 - plan.makespan, Cause::Root).is_ok();
         plan
