@@ -1,24 +1,24 @@
 //! Placement: dict in, dict out.
 
 use dielet_solve::place::{self, Answer, ForwardOp, Options, Placed, Problem, Schedule, Tensor};
-use pyo3::exceptions::PyValueError;
+use dielet_solve::proof::{Proof, Stop};
 use pyo3::prelude::*;
-use pythonize::{depythonize, pythonize};
+use pythonize::pythonize;
 use serde::Serialize;
 use std::cell::Cell;
 use std::time::Instant;
+
+use crate::error::{Class, Error, read};
 
 #[derive(Serialize)]
 struct Outcome {
     status: &'static str,
     reason: Option<String>,
     schedule: Option<Schedule>,
-    proof: Option<dielet_solve::proof::Proof>,
+    proof: Option<Proof>,
+    gap: Option<f64>,
+    serial_s: Option<f64>,
     seconds: f64,
-}
-
-fn bad(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
 }
 
 /// Ctrl-C, noticed while the interpreter is released; remembered, since Python forgets it once told.
@@ -33,49 +33,47 @@ impl Signals {
     }
 }
 
-fn outcome(answer: Answer, began: Instant) -> Outcome {
+fn outcome(answer: Answer, problem: &Problem, began: Instant) -> Outcome {
     let seconds = began.elapsed().as_secs_f64();
+    let serial_s = Some(problem.serial_s()).filter(|s| s.is_finite());
     match answer {
         Answer::Placed(placed) => {
             let Placed { schedule, proof } = *placed;
-            let optimal = proof.stop == dielet_solve::proof::Stop::Optimal;
-            let status = if optimal { "optimal" } else { "feasible" };
-            Outcome { status, reason: None, schedule: Some(schedule), proof: Some(proof), seconds }
+            let status = if proof.stop == Stop::Optimal { "optimal" } else { "feasible" };
+            let gap = Some(proof.gap());
+            Outcome { status, reason: None, schedule: Some(schedule), proof: Some(proof), gap, serial_s, seconds }
         }
-        Answer::Infeasible(reason) => Outcome {
-            status: "infeasible",
-            reason: Some(reason.to_string()),
-            schedule: None,
-            proof: None,
-            seconds,
-        },
+        Answer::Infeasible(why) => {
+            let reason = Some(why.to_string());
+            Outcome { status: "infeasible", reason, schedule: None, proof: None, gap: None, serial_s, seconds }
+        }
     }
 }
 
-/// Place `problem`; a dict with `status`, `schedule`, `proof`, `reason`, `seconds`.
+/// Place `problem`; a dict with `status`, `schedule`, `proof`, `gap`, `serial_s`, `reason`, `seconds`.
 #[pyfunction]
 #[pyo3(signature = (problem, time_limit_s=None))]
 pub(crate) fn place_solve<'py>(
     py: Python<'py>,
     problem: &Bound<'py, PyAny>,
     time_limit_s: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let problem: Problem = depythonize(problem).map_err(bad)?;
+) -> Result<Bound<'py, PyAny>, Error> {
+    let problem: Problem = read(problem, Class::Model, "placement problem")?;
     let began = Instant::now();
     let answer = py.detach(|| {
         let signals = Signals(Cell::new(false));
         place::place(&problem, &Options { time_limit_s }, &|| signals.pressed())
-    });
-    Ok(pythonize(py, &outcome(answer.map_err(bad)?, began))?)
+    })?;
+    Ok(pythonize(py, &outcome(answer, &problem, began)).map_err(PyErr::from)?)
 }
 
-/// Makespan in seconds of a schedule that keeps every constraint; `ValueError` names the first it breaks.
+/// Makespan in seconds of a schedule that keeps every constraint; an error names the first it breaks.
 #[pyfunction]
-pub(crate) fn place_check(problem: &Bound<'_, PyAny>, schedule: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let problem: Problem = depythonize(problem).map_err(bad)?;
-    let schedule: Schedule = depythonize(schedule).map_err(bad)?;
-    problem.validate().map_err(bad)?;
-    place::check(&problem, &schedule).map_err(bad)
+pub(crate) fn place_check(problem: &Bound<'_, PyAny>, schedule: &Bound<'_, PyAny>) -> Result<f64, Error> {
+    let problem: Problem = read(problem, Class::Model, "placement problem")?;
+    let schedule: Schedule = read(schedule, Class::Plan, "schedule")?;
+    problem.validate()?;
+    Ok(place::check(&problem, &schedule)?)
 }
 
 /// Ops and tensors of the training step of a forward graph.
@@ -84,8 +82,8 @@ pub(crate) fn place_training_step<'py>(
     py: Python<'py>,
     ops: &Bound<'py, PyAny>,
     tensors: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let ops: Vec<ForwardOp> = depythonize(ops).map_err(bad)?;
-    let tensors: Vec<Tensor> = depythonize(tensors).map_err(bad)?;
-    Ok(pythonize(py, &place::training_step(&ops, &tensors))?)
+) -> Result<Bound<'py, PyAny>, Error> {
+    let ops: Vec<ForwardOp> = read(ops, Class::Model, "ops")?;
+    let tensors: Vec<Tensor> = read(tensors, Class::Model, "tensors")?;
+    Ok(pythonize(py, &place::training_step(&ops, &tensors)).map_err(PyErr::from)?)
 }

@@ -210,7 +210,12 @@ impl<'a> Audit<'a> {
         }
         if slot.start_s < producer.finish_s - self.slack_s {
             let waits_for = self.op(tensor.producer);
-            return Err(Violation::Early { what, start_s: slot.start_s, waits_for, ready_s: producer.finish_s });
+            return Err(Violation::Early {
+                what,
+                start_s: slot.start_s,
+                waits_for,
+                ready_s: producer.finish_s,
+            });
         }
         let needs_s = self.problem.transfer_s(tensor.bytes, slot.from, slot.to);
         self.duration(what, slot.start_s, slot.finish_s, needs_s)
@@ -314,7 +319,9 @@ impl<'a> Audit<'a> {
         match self.problem.links {
             Links::Delay => vec![],
             Links::Serial => vec![format!("link {from} to {to}")],
-            Links::Port if self.problem.overlap => vec![format!("send port {from}"), format!("receive port {to}")],
+            Links::Port if self.problem.overlap => {
+                vec![format!("send port {from}"), format!("receive port {to}")]
+            }
             Links::Port => vec![format!("device {from}"), format!("device {to}")],
         }
     }

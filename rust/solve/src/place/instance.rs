@@ -68,7 +68,10 @@ impl Instance {
             inputs,
             outputs,
             allowed: groups.iter().map(|ops| allowed(problem, ops)).collect(),
-            group_memory: groups.iter().map(|ops| ops.iter().map(|&i| problem.ops[i].memory_bytes).sum()).collect(),
+            group_memory: groups
+                .iter()
+                .map(|ops| ops.iter().map(|&i| problem.ops[i].memory_bytes).sum())
+                .collect(),
             group_of,
             groups,
             capacity: problem.memory_bytes.clone(),
@@ -203,9 +206,14 @@ fn adjacency(ops: usize, nets: &[Net]) -> (Vec<Vec<Edge>>, Vec<Vec<Edge>>) {
 }
 
 /// Kahn's order, smallest index first among the ready: stable under equal input.
-fn topological(problem: &Problem, inputs: &[Vec<Edge>], outputs: &[Vec<Edge>]) -> Result<Vec<usize>, PlaceError> {
+fn topological(
+    problem: &Problem,
+    inputs: &[Vec<Edge>],
+    outputs: &[Vec<Edge>],
+) -> Result<Vec<usize>, PlaceError> {
     let mut waiting: Vec<usize> = inputs.iter().map(Vec::len).collect();
-    let mut ready: std::collections::BTreeSet<usize> = (0..waiting.len()).filter(|&i| waiting[i] == 0).collect();
+    let mut ready: std::collections::BTreeSet<usize> =
+        (0..waiting.len()).filter(|&i| waiting[i] == 0).collect();
     let mut order = Vec::with_capacity(waiting.len());
     while let Some(op) = ready.pop_first() {
         order.push(op);
@@ -249,7 +257,8 @@ fn groups(problem: &Problem) -> (Vec<usize>, Vec<Vec<usize>>) {
 }
 
 fn allowed(problem: &Problem, ops: &[usize]) -> u64 {
-    let may = |op: &super::problem::Op, d: usize| op.time_s[d].is_finite() && op.pin.is_none_or(|pin| pin == d);
+    let may =
+        |op: &super::problem::Op, d: usize| op.time_s[d].is_finite() && op.pin.is_none_or(|pin| pin == d);
     let every = |d: &usize| ops.iter().all(|&i| may(&problem.ops[i], *d));
     (0..problem.devices()).filter(every).map(|d| 1 << d).sum()
 }

@@ -108,7 +108,11 @@ impl<'a> Decoder<'a> {
         let mut ready = 0;
         for edge in &instance.inputs[op] {
             let from = device[instance.group_of[edge.op]];
-            ready = ready.max(if from == on { self.finish[edge.op] } else { self.receive(edge.tensor, from, on) });
+            ready = ready.max(if from == on {
+                self.finish[edge.op]
+            } else {
+                self.receive(edge.tensor, from, on)
+            });
         }
         let length = instance.times[op][on];
         let start = self.compute[on].gap(ready, length);
@@ -141,7 +145,9 @@ impl<'a> Decoder<'a> {
                 link.occupy(start, length);
                 start
             }
-            Links::Port if self.instance.overlap => both(&mut self.network, from, devices + to, ready, length),
+            Links::Port if self.instance.overlap => {
+                both(&mut self.network, from, devices + to, ready, length)
+            }
             Links::Port => both(&mut self.compute, from, to, ready, length),
         }
     }

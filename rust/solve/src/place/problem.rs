@@ -88,7 +88,9 @@ pub enum PlaceError {
     #[error("0 devices given; place needs at least 1")]
     NoDevices,
     /// Too many devices.
-    #[error("{devices} devices given; place handles at most {MAX_DEVICES}, use `dielet plan` or `dielet partition`")]
+    #[error(
+        "{devices} devices given; place handles at most {MAX_DEVICES}, use `dielet plan` or `dielet partition`"
+    )]
     TooManyDevices {
         /// Number given.
         devices: usize,
@@ -171,6 +173,18 @@ pub enum PlaceError {
     NoOverlapNeedsPort,
 }
 
+impl PlaceError {
+    /// Whether the graph is at fault, rather than the devices and links it is to run on.
+    pub fn is_about_the_graph(&self) -> bool {
+        match self {
+            Self::NoOps | Self::TooManyOps { .. } | Self::BadNumber { .. } => true,
+            Self::UnknownOp { .. } | Self::Cycle { .. } | Self::Nowhere { .. } => true,
+            Self::NoDevices | Self::TooManyDevices { .. } | Self::BadBandwidth { .. } => false,
+            Self::WrongLength { .. } | Self::BadPin { .. } | Self::NoOverlapNeedsPort => false,
+        }
+    }
+}
+
 impl Problem {
     /// Number of devices.
     pub fn devices(&self) -> usize {
@@ -218,9 +232,10 @@ impl Problem {
         }
         for (what, matrix) in [("latency", &self.latency_s), ("bandwidth", &self.bandwidth_bytes_per_s)] {
             length(what.into(), matrix.len(), devices)?;
-            matrix.iter().enumerate().try_for_each(|(d, row)| {
-                length(format!("{what} from device {d}"), row.len(), devices)
-            })?;
+            matrix
+                .iter()
+                .enumerate()
+                .try_for_each(|(d, row)| length(format!("{what} from device {d}"), row.len(), devices))?;
         }
         for from in 0..devices {
             for to in (0..devices).filter(|&to| to != from) {
