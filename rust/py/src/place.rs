@@ -1,6 +1,6 @@
 //! Placement: dict in, dict out.
 
-use dielet_solve::place::{self, Answer, ForwardOp, Options, Placed, Problem, Schedule, Tensor};
+use dielet_solve::place::{self, Answer, CriticalPath, ForwardOp, Options, Placed, Problem, Schedule, Tensor};
 use dielet_solve::proof::{Proof, Stop};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -15,9 +15,11 @@ struct Outcome {
     status: &'static str,
     reason: Option<String>,
     schedule: Option<Schedule>,
+    critical_path: Option<CriticalPath>,
     proof: Option<Proof>,
     gap: Option<f64>,
     serial_s: Option<f64>,
+    speedup: Option<f64>,
     seconds: f64,
 }
 
@@ -36,18 +38,30 @@ impl Signals {
 fn outcome(answer: Answer, problem: &Problem, began: Instant) -> Outcome {
     let seconds = began.elapsed().as_secs_f64();
     let serial_s = Some(problem.serial_s()).filter(|s| s.is_finite());
+    let mut outcome = Outcome {
+        status: "infeasible",
+        reason: None,
+        schedule: None,
+        critical_path: None,
+        proof: None,
+        gap: None,
+        serial_s,
+        speedup: None,
+        seconds,
+    };
     match answer {
+        Answer::Infeasible(why) => outcome.reason = Some(why.to_string()),
         Answer::Placed(placed) => {
             let Placed { schedule, proof } = *placed;
-            let status = if proof.stop == Stop::Optimal { "optimal" } else { "feasible" };
-            let gap = Some(proof.gap());
-            Outcome { status, reason: None, schedule: Some(schedule), proof: Some(proof), gap, serial_s, seconds }
-        }
-        Answer::Infeasible(why) => {
-            let reason = Some(why.to_string());
-            Outcome { status: "infeasible", reason, schedule: None, proof: None, gap: None, serial_s, seconds }
+            outcome.status = if proof.stop == Stop::Optimal { "optimal" } else { "feasible" };
+            outcome.critical_path = Some(place::critical_path(problem, &schedule));
+            outcome.speedup = serial_s.map(|s| s / schedule.makespan_s).filter(|s| s.is_finite());
+            outcome.gap = Some(proof.gap());
+            outcome.proof = Some(proof);
+            outcome.schedule = Some(schedule);
         }
     }
+    outcome
 }
 
 /// Place `problem`; a dict with `status`, `schedule`, `proof`, `gap`, `serial_s`, `reason`, `seconds`.

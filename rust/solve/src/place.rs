@@ -7,6 +7,7 @@
 mod bound;
 mod chain;
 mod check;
+mod critical;
 mod elimination;
 mod exact;
 mod instance;
@@ -25,6 +26,7 @@ mod solve;
 mod symmetry;
 mod timeline;
 
+pub use critical::{CriticalPath, critical_path};
 pub use check::{Violation, check};
 pub use list::list_schedule;
 pub use mirror::{ForwardOp, training_step};
