@@ -4,6 +4,7 @@
 //! A [`Schedule`] says where and when each op runs and each tensor travels; [`check()`] verifies one
 //! independently of how it was found. [`list_schedule`] is a heuristic.
 
+mod arms;
 mod bound;
 mod chain;
 mod check;

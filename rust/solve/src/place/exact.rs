@@ -1,5 +1,6 @@
 //! Smallest makespan of an instance with its bound: decomposition, heuristics from above, clause learning to the proof.
 
+use super::arms::heaviest_arm;
 use super::bound::lower_bound;
 use super::chain::Chain;
 use super::instance::{Instance, Ticks};
@@ -57,10 +58,17 @@ fn fits(instance: &Instance, exact: &Exact) -> bool {
 
 fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
     let warm = Search { evaluations: WARM_UP * instance.ops(), seed: 1 };
-    let first = effort.incumbent.cloned().or_else(|| first_plan(instance));
-    let plan = first.map(|plan| improve(instance, plan, &warm, effort.stop));
+    let start = || {
+        let first = effort.incumbent.cloned().or_else(|| first_plan(instance));
+        first.map(|plan| improve(instance, plan, &warm, effort.stop))
+    };
     let bound = bound.max(lower_bound(instance));
-    let mut exact = Exact { plan, lower_bound: bound, explored: 0, pruned: BTreeMap::new() };
+    let mut exact = match heaviest_arm(instance, effort) {
+        Some(exact) if exact.plan.is_some() => exact,
+        Some(exact) => Exact { plan: start(), ..exact },
+        None => Exact { plan: start(), lower_bound: 0, explored: 0, pruned: BTreeMap::new() },
+    };
+    exact.lower_bound = exact.lower_bound.max(bound);
     Proof::new(instance, &mut exact).run(effort);
     exact
 }
