@@ -1,1 +1,1 @@
-"""What people see: text for the terminal, tables as files."""
+"""Answers for people: terminal, HTML, traces."""

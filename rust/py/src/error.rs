@@ -9,6 +9,7 @@ use dielet_core::graph::GraphError;
 use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
+use dielet_solve::place::{PlaceError, Violation};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -36,6 +37,12 @@ pub(crate) enum Error {
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
+    /// A task graph or devices that cannot be placed.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A schedule that breaks a constraint.
+    #[error(transparent)]
+    Schedule(#[from] Violation),
     /// A Python object that has not the fields asked for.
     #[error("{what}: {fault}")]
     Input {
@@ -84,7 +91,9 @@ impl Error {
             Self::Graph(_) => Some(Class::Model),
             Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
             Self::System(_) => Some(Class::Spec),
-            Self::Fabric(_) => Some(Class::Plan),
+            Self::Fabric(_) | Self::Schedule(_) => Some(Class::Plan),
+            Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
+            Self::Place(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

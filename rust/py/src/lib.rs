@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod place;
 mod plan;
 mod price;
 mod projection;
@@ -21,6 +22,8 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
 
+    #[pymodule_export]
+    use super::place::{place_check, place_solve, place_training_step};
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
