@@ -24,7 +24,8 @@ mod _core {
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
-    use super::price::{price, serial_plan};
+    use super::price::{op_costs, price, serial_plan};
+    #[pymodule_export]
     use super::projection::{
         crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
         epochs_over_minimum, hybrid_gain, hybrid_gain_under_hyperbola, hybrid_speedup, required_epochs_ratio,
