@@ -84,7 +84,7 @@ impl<'a> Chain<'a> {
             if (effort.stop)() || open.iter().all(|key| self.entries[key].conflicts > effort.conflicts) {
                 break;
             }
-            self.refine(open, effort);
+            self.refine(&open, effort);
         }
         if best.plan.is_none() {
             best.plan = self.best_plan();
@@ -174,9 +174,9 @@ impl<'a> Chain<'a> {
     }
 
     /// Work on the open entries, equal ones once.
-    fn refine(&mut self, open: Vec<Key>, effort: &Effort) {
+    fn refine(&mut self, open: &[Key], effort: &Effort) {
         let mut unique: BTreeMap<Vec<Ticks>, Key> = BTreeMap::new();
-        for key in &open {
+        for key in open {
             unique.entry(self.entries[key].part.instance.signature()).or_insert_with(|| key.clone());
         }
         let jobs: Vec<(Vec<Ticks>, Key)> = unique.into_iter().collect();

@@ -105,11 +105,11 @@ impl<'a, 'b> Proof<'a, 'b> {
     fn run(mut self, effort: &Effort) {
         let mut round = ROUND.min(effort.conflicts);
         while !self.done() {
-            self.from_above(round, effort);
+            self.search_above(round, effort);
             if self.done() || (effort.stop)() {
                 break;
             }
-            self.from_below(round, effort);
+            self.search_below(round, effort);
             if (effort.stop)() || self.exact.explored >= effort.conflicts {
                 break;
             }
@@ -117,7 +117,7 @@ impl<'a, 'b> Proof<'a, 'b> {
         }
     }
 
-    fn from_above(&mut self, conflicts: u64, effort: &Effort) {
+    fn search_above(&mut self, conflicts: u64, effort: &Effort) {
         let limit = self.value() - 1;
         let mut solver = match self.above.take() {
             Some(solver) if solver.limit() <= limit => solver,
@@ -156,7 +156,7 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     /// Bisect the gap: a limit that is refuted is a bound, a plan below it a better plan.
-    fn from_below(&mut self, conflicts: u64, effort: &Effort) {
+    fn search_below(&mut self, conflicts: u64, effort: &Effort) {
         let mut high = self.value();
         let close = self.value() / 2_000;
         while high - self.exact.lower_bound > close && !(effort.stop)() {

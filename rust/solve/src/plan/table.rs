@@ -65,7 +65,12 @@ impl<'a> Table<'a> {
 }
 
 /// The worker of a plan that passed its checks.
-pub fn worker(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Result<Worker, Infeasible> {
+pub(super) fn worker(
+    model: &Model,
+    system: &System,
+    unit: &MatrixUnit,
+    plan: &Plan,
+) -> Result<Worker, Infeasible> {
     if plan.placed > 1 {
         return placed::worker(model, system, unit, plan);
     }

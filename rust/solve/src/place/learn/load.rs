@@ -146,7 +146,7 @@ impl Engine {
                 continue;
             }
             let subset = subset(join, heads, head);
-            self.exclude(join, heads, &subset)?;
+            self.exclude(join, heads, &subset);
             if best.as_ref().is_none_or(|b| subset.value > b.value) {
                 best = Some(subset);
             }
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Open tasks that would make the subset end too late are not on this device.
-    fn exclude(&mut self, join: &Join, heads: &[(Ticks, u32)], subset: &Subset) -> Result<(), Conflict> {
+    fn exclude(&mut self, join: &Join, heads: &[(Ticks, u32)], subset: &Subset) {
         let limit = -self.bounds[join.target as usize ^ 1];
         for item in &join.items {
             let value = subset.head + subset.sum + item.length + subset.least_tail.min(item.tail);
@@ -180,7 +180,6 @@ impl Engine {
             let (start, length) = self.pooled(lits);
             self.assign(!item.lit, Reason::Pool(start, length));
         }
-        Ok(())
     }
 
     fn explain_subset(

@@ -88,7 +88,7 @@ impl<'a> Solver<'a> {
         let mut steps = 0_u32;
         loop {
             steps = steps.wrapping_add(1);
-            if self.conflicts >= last || (steps % 128 == 0 && (effort.stop)()) {
+            if self.conflicts >= last || (steps.is_multiple_of(128) && (effort.stop)()) {
                 self.restart();
                 return Verdict::Spent;
             }
