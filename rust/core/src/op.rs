@@ -32,7 +32,8 @@ pub struct OpCost {
 pub struct OpPricer<'a> {
     model: &'a Model,
     system: &'a System,
-    unit: &'a MatrixUnit,
+    unit: MatrixUnit,
+    host: Seconds,
     plan: &'a Plan,
     /// Every op's share.
     pub shares: Vec<OpShare>,
@@ -41,8 +42,10 @@ pub struct OpPricer<'a> {
 
 impl<'a> OpPricer<'a> {
     /// For a plan that passed its checks.
-    pub fn new(model: &'a Model, system: &'a System, unit: &'a MatrixUnit, plan: &'a Plan) -> Self {
-        Self { model, system, unit, plan, shares: shares(model, plan), bytes: plan.precision.bytes() }
+    pub fn new(model: &'a Model, system: &'a System, unit: &MatrixUnit, plan: &'a Plan) -> Self {
+        let host = system.device.host_overhead.as_ref().map_or(Seconds::ZERO, |overhead| overhead.value);
+        let unit = MatrixUnit { kernel_overhead: unit.kernel_overhead + host, ..*unit };
+        Self { model, system, unit, host, plan, shares: shares(model, plan), bytes: plan.precision.bytes() }
     }
 
     /// Costs of the op at a position.
@@ -129,13 +132,13 @@ impl<'a> OpPricer<'a> {
     fn contraction(&self, gemm: Gemm, density: f64, window: Option<Window>, bytes: Bytes) -> Seconds {
         let gemm = Gemm { m: (gemm.m as f64 * density).ceil() as u64, ..gemm };
         window.map_or_else(
-            || contraction_time(self.unit, gemm, bytes),
-            |window| convolution_time(self.unit, gemm, window, bytes).0,
+            || contraction_time(&self.unit, gemm, bytes),
+            |window| convolution_time(&self.unit, gemm, window, bytes).0,
         )
     }
 
     fn stream(&self, bytes: Bytes) -> Seconds {
-        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) } else { Seconds::ZERO }
+        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) + self.host } else { Seconds::ZERO }
     }
 
     fn forward(&self, index: usize) -> Seconds {
