@@ -1,6 +1,6 @@
 # Typed face of the Rust core.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -119,3 +119,20 @@ def collective_columns(
     placed: bool,
     algorithm: str | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...
+
+# price
+def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
+def price(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
+def op_costs(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
+def plan_words() -> dict[str, list[str]]: ...
+def price_columns(
+    model: Model,
+    system: System,
+    base: Mapping[str, Any],
+    columns: Sequence[tuple[str, NDArray[np.uint64]]],
+) -> dict[str, Any]: ...
+
+# plan
+def workers(
+    model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
+) -> dict[str, Any]: ...

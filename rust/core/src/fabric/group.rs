@@ -82,7 +82,6 @@ const UNUSED: Span = Span {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
     ranks: u64,
-    stride: u64,
     spans: [Span; MAX_TIERS],
     used: usize,
     copy: Option<BytesPerSecond>,
@@ -100,7 +99,6 @@ impl Group {
         let tiers = fabric.tiers();
         let mut group = Self {
             ranks: size,
-            stride,
             spans: [UNUSED; MAX_TIERS],
             used: 0,
             copy: tiers[0].copy,
@@ -143,11 +141,6 @@ impl Group {
     /// How many ranks.
     pub fn ranks(&self) -> u64 {
         self.ranks
-    }
-
-    /// Ids from a rank to the next.
-    pub fn stride(&self) -> u64 {
-        self.stride
     }
 
     /// The tiers that join ranks of the group, innermost first; none for a single rank.
