@@ -1,6 +1,6 @@
 # Typed face of the Rust core.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -121,10 +121,6 @@ def collective_columns(
     algorithm: str | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...
 
-# plan
-def workers(
-    model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
-) -> dict[str, Any]: ...
 
 # price
 def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
@@ -137,3 +133,15 @@ def place_check(problem: dict[str, Any], schedule: dict[str, Any]) -> float: ...
 def place_training_step(
     ops: list[dict[str, Any]], tensors: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def plan_words() -> dict[str, list[str]]: ...
+def price_columns(
+    model: Model,
+    system: System,
+    base: Mapping[str, Any],
+    columns: Sequence[tuple[str, NDArray[np.uint64]]],
+) -> dict[str, Any]: ...
+
+# plan
+def workers(
+    model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
+) -> dict[str, Any]: ...

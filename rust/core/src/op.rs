@@ -8,7 +8,7 @@ use crate::pass::PassTime;
 use crate::plan::{ElementBytes, Plan};
 use crate::shard::{Group, OpShare, Transfer, shares};
 use crate::system::System;
-use crate::travel::travel;
+use crate::travel::{Groups, travel};
 use crate::units::{Bytes, Flops, Seconds};
 
 /// Costs of one op on one device.
@@ -38,14 +38,22 @@ pub struct OpPricer<'a> {
     /// Every op's share.
     pub shares: Vec<OpShare>,
     bytes: ElementBytes,
+    groups: &'a Groups,
 }
 
 impl<'a> OpPricer<'a> {
     /// For a plan that passed its checks.
-    pub fn new(model: &'a Model, system: &'a System, unit: &MatrixUnit, plan: &'a Plan) -> Self {
+    pub fn new(
+        model: &'a Model,
+        system: &'a System,
+        unit: &MatrixUnit,
+        plan: &'a Plan,
+        groups: &'a Groups,
+    ) -> Self {
         let host = system.device.host_overhead.as_ref().map_or(Seconds::ZERO, |overhead| overhead.value);
         let unit = MatrixUnit { kernel_overhead: unit.kernel_overhead + host, ..*unit };
-        Self { model, system, unit, host, plan, shares: shares(model, plan), bytes: plan.precision.bytes() }
+        let (shares, bytes) = (shares(model, plan), plan.precision.bytes());
+        Self { model, system, unit, host, plan, shares, bytes, groups }
     }
 
     /// Costs of the op at a position.
@@ -84,13 +92,13 @@ impl<'a> OpPricer<'a> {
     }
 
     fn add_transfer(&self, pass: &mut PassTime, transfer: &Transfer) {
-        let (ranks, slot) = match transfer.group {
-            Group::Tensor => (self.plan.tensor_ranks(), &mut pass.tensor),
-            Group::Context => (self.plan.context_ranks(), &mut pass.context),
-            Group::Expert => (self.plan.expert_ranks(), &mut pass.expert),
+        let (group, slot) = match transfer.group {
+            Group::Tensor => (&self.groups.tensor, &mut pass.tensor),
+            Group::Context => (&self.groups.context, &mut pass.context),
+            Group::Expert => (&self.groups.expert, &mut pass.expert),
         };
         let bytes = Bytes(transfer.elements * self.bytes.activation);
-        let cost = travel(self.system, self.plan, ranks, transfer.operation, bytes);
+        let cost = travel(group.as_ref(), transfer.operation, bytes);
         *slot += cost.seconds;
         pass.links += cost.energy;
     }

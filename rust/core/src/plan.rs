@@ -85,6 +85,16 @@ pub enum Precision {
     Fp8,
 }
 
+impl Schedule {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Gpipe, Self::OneForwardOneBackward];
+}
+
+impl Recompute {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Selective, Self::Full];
+}
+
 /// Bytes per element of each kind of tensor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ElementBytes {
@@ -101,6 +111,9 @@ pub struct ElementBytes {
 }
 
 impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Fp32, Self::Mixed, Self::Bf16, Self::Fp8];
+
     /// The format in which contractions multiply.
     pub const fn number(self) -> Number {
         match self {
@@ -131,6 +144,11 @@ pub enum Mapping {
     /// Tensor, pipeline, context, data: a worker's devices are neighbours.
     #[serde(rename = "tp-pp-cp-dp")]
     WorkerInside,
+}
+
+impl Mapping {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::DataInside, Self::WorkerInside];
 }
 
 /// Which ranks form a group: so many ranks that are `stride` device ids apart.
@@ -221,6 +239,11 @@ impl Plan {
         Ranks { size: self.pp, stride }
     }
 
+    /// First and last stage of a pipeline, priced half a pipeline apart, which crosses the same tiers.
+    pub fn tied_ranks(&self) -> Ranks {
+        Ranks { size: self.pp.min(2), stride: self.pipeline_ranks().stride * (self.pp / 2).max(1) }
+    }
+
     fn data_stride(&self) -> u64 {
         match self.mapping {
             Mapping::DataInside => self.tp * self.placed,
@@ -230,9 +253,19 @@ impl Plan {
 
     /// Whether the degrees fit the model and each other.
     pub fn check(&self, model: &Model) -> Result<(), Infeasible> {
+        self.check_numbers()?;
+        self.check_model(model)
+    }
+
+    /// Whether degrees and batches fit each other.
+    pub fn check_numbers(&self) -> Result<(), Infeasible> {
         self.check_counts()?;
         self.check_batch()?;
-        self.check_schedule()?;
+        self.check_schedule()
+    }
+
+    /// Whether the degrees fit the model; batch, micro-batch, recomputation, sharding and number format play no part.
+    pub fn check_model(&self, model: &Model) -> Result<(), Infeasible> {
         self.check_time_chunks(model)?;
         self.check_measured(model)?;
         let stages = self.pp * self.virtual_stages;

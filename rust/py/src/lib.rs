@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
-    use super::price::{op_costs, price, serial_plan};
+    use super::price::{op_costs, plan_words, price, price_columns, serial_plan};
     #[pymodule_export]
     use super::projection::{
         crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
