@@ -41,7 +41,10 @@ pub struct Step<T> {
 pub fn check(model: &Model, system: &System, plan: &Plan) -> Result<MatrixUnit, Infeasible> {
     plan.check(model)?;
     if let Some(most) = system.fabric.capacity().filter(|most| plan.devices() > *most) {
-        let nearest = format!("dp {}", (most / plan.mp()).max(1));
+        let nearest = match most / plan.mp() {
+            0 => format!("at most {most} devices per worker"),
+            dp => format!("dp at most {dp}"),
+        };
         return Err(Infeasible::new(Reason::Devices, plan.devices() as f64, most as f64, nearest));
     }
     system.device.matrix_unit(plan.precision.number()).map_err(|_| {
@@ -93,8 +96,9 @@ fn fits(memory: &[StageMemory], system: &System) -> Result<(), Infeasible> {
     if needs <= has {
         return Ok(());
     }
-    let nearest =
-        format!("a device with {:.1} GiB, or more sharding, stages or recomputation", needs.value() / GIB);
+    // Rounded up: a device of the size named would do.
+    let enough = (needs.value() / GIB * 10.0).ceil() / 10.0;
+    let nearest = format!("a device with {enough:.1} GiB, or more sharding, stages or recomputation");
     Err(Infeasible::new(Reason::Memory, needs.value(), has.value(), nearest))
 }
 
@@ -131,7 +135,8 @@ fn rank_time<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Wor
 fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Worker, rank: usize) -> T {
     let it = &worker.ranks[rank];
     let variation = straggler::wait(model.length_variation, (plan.batch / plan.dp) as f64, plan.dp);
-    let update = stream_time(&system.device, update_bytes(plan, model, &it.parameters));
+    let moved = update_bytes(plan, model, &it.parameters);
+    let update = if moved > Bytes::ZERO { stream_time(&system.device, moved) } else { Seconds::ZERO };
     T::node(
         "data parallel and update",
         [
