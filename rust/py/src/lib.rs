@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod pipeline;
 mod plan;
 mod price;
 mod projection;
@@ -21,6 +22,8 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
 
+    #[pymodule_export]
+    use super::pipeline::pipeline_ends_s;
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
