@@ -144,7 +144,7 @@ fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Wor
             T::leaf("gradient reduction", reduction(model, system, plan, it).seconds),
             T::leaf("tied gradient", tied(system, plan, worker).seconds),
             T::leaf("optimizer", update),
-            T::leaf("weight gather", weight_gather(system, plan, it).seconds),
+            T::leaf("weight gather", weight_gather(model, system, plan, it).seconds),
         ],
     )
 }
@@ -153,7 +153,7 @@ fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Wor
 pub fn link_energy(model: &Model, system: &System, plan: &Plan, worker: &Worker) -> Joules {
     let of_rank = |rank: &Rank| {
         let passes = rank.forward.links + rank.backward.links + rank.again.links + rank.sends;
-        let data = reduction(model, system, plan, rank).energy + weight_gather(system, plan, rank).energy;
+        let data = reduction(model, system, plan, rank).energy + weight_gather(model, system, plan, rank).energy;
         passes + data + tied(system, plan, worker).energy
     };
     worker.ranks.iter().map(of_rank).sum::<Joules>() * (plan.dp * plan.tp * plan.cp) as f64
@@ -188,8 +188,8 @@ fn tied(system: &System, plan: &Plan, worker: &Worker) -> Travel {
 }
 
 /// Weights updated in shares are gathered after the update (stages 1, 2) or before each pass, behind the pass
-/// before it (stage 3).
-fn weight_gather(system: &System, plan: &Plan, rank: &Rank) -> Travel {
+/// before it (stage 3), where they share the links with the reductions: what hides one hides nothing of the other.
+fn weight_gather(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Travel {
     if plan.sharding == 0 || plan.data_ranks().size == 1 {
         return Travel::default();
     }
@@ -198,7 +198,21 @@ fn weight_gather(system: &System, plan: &Plan, rank: &Rank) -> Travel {
         return gather;
     }
     let m = plan.micro_batches() as f64;
-    let beyond = |window: Seconds| (gather.seconds - window / m).max(Seconds::ZERO);
-    let seconds = beyond(rank.forward.total()) + beyond(rank.backward.total() + rank.again.total());
-    Travel { seconds: seconds * m, energy: gather.energy * (2.0 * m) }
+    let beyond = |window: Seconds| (gather.seconds - window).max(Seconds::ZERO);
+    let window = (rank.backward.total() + rank.again.total()) / m;
+    let before = window - reduce(system, plan, &rank.parameters).seconds.min(window);
+    let last = window - hidden_reduction(model, system, plan, rank);
+    let seconds = beyond(rank.forward.total() / m) * m + beyond(before) * (m - 1.0) + beyond(last);
+    Travel { seconds, energy: gather.energy * (2.0 * m) }
+}
+
+/// How long reductions run behind the last backward pass.
+fn hidden_reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Seconds {
+    if !model.overlap {
+        return Seconds::ZERO;
+    }
+    let each = rank.buckets.iter().map(|bucket| {
+        reduce(system, plan, &bucket.parameters).seconds * bucket.count as f64
+    });
+    each.sum::<Seconds>() - exposed(system, plan, &rank.buckets).seconds
 }
