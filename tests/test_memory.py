@@ -113,9 +113,7 @@ def test_interleaving_keeps_more(system, p, v, rounds):
     """`min(m v, 2 (p - i - 1) + (v - 1) p + 1)` chunks of `1/v` of a stage's layers; on stage 0 and for large m that
     is `L (1 + (p - 1) / (p v))` layers (Korthikanti et al., section 4.2.3)."""
     n, m = p * v, p * rounds
-    few, many = (
-        activations(system, layers=layers, pp=p, virtual_stages=v, batch=m) for layers in (n, 2 * n)
-    )
+    few, many = (activations(system, layers=layers, pp=p, virtual_stages=v, batch=m) for layers in (n, 2 * n))
     each = kept(1, False) / B
     for i in range(p):
         chunks = min(m * v, 2 * (p - i - 1) + (v - 1) * p + 1)

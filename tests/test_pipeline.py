@@ -81,7 +81,11 @@ def test_a_step_of_a_measured_chain_is_its_best_cut(ideal, times, m, schedule, d
     p = data.draw(st.integers(2, len(times)))
     model = chain(times)
     plan = _core.serial_plan(model, "fp32") | {
-        "pp": p, "micro_batch": 1, "batch": m, "schedule": schedule, "mapping": "tp-pp-cp-dp",
+        "pp": p,
+        "micro_batch": 1,
+        "batch": m,
+        "schedule": schedule,
+        "mapping": "tp-pp-cp-dp",
     }
     step = _core.price(model, ideal, plan)["step_s"]
     assert any(step == pytest.approx(of_cut, rel=1e-9) for of_cut in best_cuts(times, p, m, schedule))

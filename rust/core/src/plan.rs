@@ -293,12 +293,14 @@ impl Plan {
 
     fn check_schedule(&self) -> Result<(), Infeasible> {
         let m = self.micro_batches();
-        if self.virtual_stages > 1 && (self.pp < 2 || !m.is_multiple_of(self.pp)) {
-            let nearest =
-                format!("micro-batches a multiple of pp {} (now {m}), or virtual stages 1", self.pp.max(2));
-            return Err(Infeasible::new(Reason::Interleaving, self.pp as f64, m as f64, nearest));
+        if self.virtual_stages == 1 || (self.pp > 1 && m.is_multiple_of(self.pp)) {
+            return Ok(());
         }
-        Ok(())
+        let (needs, has, nearest) = match self.pp {
+            1 => (2, 1, "virtual stages 1, or pp at least 2".to_owned()),
+            pp => (pp, m, format!("virtual stages 1, or micro-batches a multiple of pp {pp} (now {m})")),
+        };
+        Err(Infeasible::new(Reason::Interleaving, needs as f64, has as f64, nearest))
     }
 
     fn check_time_chunks(&self, model: &Model) -> Result<(), Infeasible> {
