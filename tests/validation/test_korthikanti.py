@@ -84,7 +84,9 @@ def layer_ms(recompute, sequence_parallel):
     """Forward and backward of the last of five layers."""
     times = []
     for layers in (4, 5):
-        model = Model.from_dict(Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build())
+        model = Model.from_dict(
+            Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build()
+        )
         plan = plan_of(
             model, "mixed", tp=8, micro_batch=4, recompute=recompute, sequence_parallel=sequence_parallel
         )

@@ -66,7 +66,9 @@ def test_resnet_50_on_a_v100(precision):
     for framework, number, batch, published in RESNET_V100:
         if number == precision:
             ours = priced("resnet-50", "dgx1-v100", precision, batch)["samples_per_s"]
-            errors.append(row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s"))
+            errors.append(
+                row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s")
+            )
     assert abs(sorted(errors)[1]) < 0.15
     assert max(map(abs, errors)) < 0.20
 
@@ -87,7 +89,10 @@ def efficiencies(system, precision):
         ours = many["tokens_per_s_per_device"] / one["tokens_per_s_per_device"]
         theirs = published[n] / published[1] / n
         tokens = one["tokens_per_s_per_device"] * one["step_s"]
-        longer = [1e3 * (many["step_s"] - one["step_s"]), 1e3 * tokens * (n / published[n] - 1 / published[1])]
+        longer = [
+            1e3 * (many["step_s"] - one["step_s"]),
+            1e3 * tokens * (n / published[n] - 1 / published[1]),
+        ]
         print(
             f"gnmt, {system}, {precision}, {n:2d} devices: SE {ours:.3f}, published {theirs:.3f}, "
             f"{100 * (ours - theirs):+.1f} points; step longer by {longer[0]:.1f} ms, published {longer[1]:.1f} ms"
