@@ -22,6 +22,8 @@ fn tied(plan: &Plan, groups: &Groups, copied: f64) -> Travel {
 pub struct Exchange {
     /// Of the last micro-batch, where it sticks out.
     last: Travel,
+    /// How long reductions run behind the last backward pass.
+    hidden: Seconds,
     /// Of a micro-batch before it: gradients that are sharded are reduced after each.
     each: Travel,
     /// Weights that are updated in shares.
@@ -48,8 +50,18 @@ impl Exchange {
         let from = |stage: u8, travel: fn(&Plan, &Groups, &Parameters) -> Travel| {
             if plan.sharding < stage { Travel::default() } else { travel(plan, groups, &content.parameters) }
         };
+        let all = content.buckets.iter().map(|bucket| {
+            let seconds = reduce(plan, groups, &bucket.parameters).seconds;
+            seconds * bucket.count as f64
+        });
+        let hidden = if model.overlap && plan.sharding > 0 {
+            all.sum::<Seconds>() - last.seconds
+        } else {
+            Seconds::ZERO
+        };
         Self {
             last,
+            hidden,
             each: from(1, reduce),
             gather: from(1, gather_weights),
             tied: tied(plan, groups, copied),
@@ -73,14 +85,17 @@ impl Exchange {
     }
 
     /// Weights updated in shares are gathered after the update (stages 1, 2) or before each pass, behind the pass
-    /// before it (stage 3).
+    /// before it (stage 3), where they share the links with the reductions: what hides one hides nothing of the other.
     pub fn weight_gather(&self, plan: &Plan, content: &Content) -> Travel {
         if plan.sharding < 3 {
             return self.gather;
         }
         let (gather, m) = (self.gather, plan.micro_batches() as f64);
-        let beyond = |pass: Seconds| (gather.seconds - pass * plan.time_chunks as f64).max(Seconds::ZERO);
-        let seconds = beyond(content.forward.total()) + beyond(content.backward_and_again());
-        Travel { seconds: seconds * m, energy: gather.energy * (2.0 * m) }
+        let beyond = |window: Seconds| (gather.seconds - window).max(Seconds::ZERO);
+        let chunks = plan.time_chunks as f64;
+        let (forward, backward) = (content.forward.total() * chunks, content.backward_and_again() * chunks);
+        let before = backward - self.each.seconds.min(backward);
+        let seconds = beyond(forward) * m + beyond(before) * (m - 1.0) + beyond(backward - self.hidden);
+        Travel { seconds, energy: gather.energy * (2.0 * m) }
     }
 }

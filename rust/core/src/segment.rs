@@ -103,7 +103,11 @@ impl SegmentCost {
         let ops = model.ops_of(segment);
         self.saved = match plan.recompute {
             Recompute::None => activations.saved(ops, false),
-            Recompute::Selective => activations.saved(ops, true),
+            Recompute::Selective => {
+                let kept = activations.saved(ops.clone(), true);
+                self.transient = activations.saved(ops, false) - kept;
+                kept
+            }
             Recompute::Full => {
                 let entering = activations.entering(segment);
                 self.transient = (activations.saved(ops, false) - entering).max(Bytes::ZERO);

@@ -48,7 +48,10 @@ pub fn check(model: &Model, system: &System, plan: &Plan) -> Result<MatrixUnit, 
 /// Whether the fabric joins as many devices.
 pub fn check_capacity(system: &System, plan: &Plan) -> Result<(), Infeasible> {
     if let Some(most) = system.fabric.capacity().filter(|most| plan.devices() > *most) {
-        let nearest = format!("dp {}", (most / plan.mp()).max(1));
+        let nearest = match most / plan.mp() {
+            0 => format!("at most {most} devices per worker"),
+            dp => format!("dp at most {dp}"),
+        };
         return Err(Infeasible::new(Reason::Devices, plan.devices() as f64, most as f64, nearest));
     }
     Ok(())
@@ -84,8 +87,9 @@ fn fits(needs: Bytes, system: &System) -> Result<(), Infeasible> {
     if needs <= has {
         return Ok(());
     }
-    let nearest =
-        format!("a device with {:.1} GiB, or more sharding, stages or recomputation", needs.value() / GIB);
+    // Rounded up: a device of the size named would do.
+    let enough = (needs.value() / GIB * 10.0).ceil() / 10.0;
+    let nearest = format!("a device with {enough:.1} GiB, or more sharding, stages or recomputation");
     Err(Infeasible::new(Reason::Memory, needs.value(), has.value(), nearest))
 }
 
@@ -181,7 +185,8 @@ impl Case<'_> {
     fn tail<T: Terms>(&self, content: &Content, exchange: &Exchange) -> T {
         let Self { model, system, plan, worker, .. } = *self;
         let variation = straggler::wait(model.length_variation, (plan.batch / plan.dp) as f64, plan.dp);
-        let update = stream_time(&system.device, update_bytes(plan, model, &content.parameters));
+        let moved = update_bytes(plan, model, &content.parameters);
+        let update = if moved > Bytes::ZERO { stream_time(&system.device, moved) } else { Seconds::ZERO };
         T::node(
             "data parallel and update",
             [

@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod pipeline;
 mod place;
 mod plan;
 mod price;
@@ -22,6 +23,8 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
 
+    #[pymodule_export]
+    use super::pipeline::pipeline_ends_s;
     #[pymodule_export]
     use super::place::{place_check, place_solve, place_training_step};
     #[pymodule_export]
