@@ -86,7 +86,7 @@ impl Gemm {
 /// along K, Osama et al. "Stream-K", `PPoPP` 2023; roofline, Williams et al., CACM 2009.
 ///
 /// ```
-/// # use dielet_core::{compute::{gemm_time, Gemm}, device::{MatrixUnit, Number}, units::*};
+/// # use dielet_core::{compute::{gemm_time, Gemm}, device::{MatrixUnit, Number, WINOGRAD_TRANSFORM}, units::*};
 /// let unit = MatrixUnit {
 ///     number: Number::Fp16, sustained: FlopsPerSecond(1e12), feed: 32.0, ramp: 100.0, split: 1000.0,
 ///     multiprocessors: 4, bandwidth: BytesPerSecond(1e12), kernel_overhead: Seconds(1e-6),
@@ -203,7 +203,7 @@ pub enum Method {
 /// transforms can feed them, hence FP32 only. Source: Lavin and Gray, CVPR 2016.
 ///
 /// ```
-/// # use dielet_core::{compute::*, device::{MatrixUnit, Number}, units::*};
+/// # use dielet_core::{compute::*, device::{MatrixUnit, Number, WINOGRAD_TRANSFORM}, units::*};
 /// let unit = MatrixUnit {
 ///     number: Number::Fp32, sustained: FlopsPerSecond(1e13), feed: 0.0, ramp: 0.0, split: 0.0,
 ///     multiprocessors: 1, bandwidth: BytesPerSecond(1e15), kernel_overhead: Seconds(0.0),
