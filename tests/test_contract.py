@@ -1,4 +1,4 @@
-"""What the layout promises: borders of crates, direction of imports, sources of numbers, errors, sizes of files."""
+"""What the layout promises: borders of crates, direction of imports, sources of numbers, errors, files."""
 
 import ast
 import json
@@ -174,7 +174,9 @@ def test_every_spec_is_named_as_its_file(path: Path) -> None:
 
 
 def test_a_figure_without_a_source_is_found() -> None:
-    text = 'a = { value = 1, source = "", confidence = "fit" }\nb = "3 us"\n[c]\nd = [{ e = 1.5 }]\nname = "8"'
+    text = (
+        'a = { value = 1, source = "", confidence = "fit" }\nb = "3 us"\n[c]\nd = [{ e = 1.5 }]\nname = "8"'
+    )
     assert list(without_source(tomllib.loads(text))) == ["a", "b", "c.d[0].e"]
 
 
@@ -307,5 +309,7 @@ def test_files_stay_small() -> None:
 def test_no_path_of_a_machine_is_committed() -> None:
     folders = "|".join(["work", "root", "home", "Users"])
     path_of_a_machine = re.compile(rf"(?<![\w.~-])/(?:{folders})/\w")
-    found = {path.relative_to(ROOT).as_posix(): path_of_a_machine.findall(text_of(path)) for path in committed()}
+    found = {
+        path.relative_to(ROOT).as_posix(): path_of_a_machine.findall(text_of(path)) for path in committed()
+    }
     assert {name: hits for name, hits in found.items() if hits} == {}

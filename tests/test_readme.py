@@ -128,7 +128,9 @@ def fault(command: list[str]) -> str | None:
 
 def missing_extra(words: list[str]) -> str | None:
     known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    asked = {extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")}
+    asked = {
+        extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")
+    }
     return f"no extra {asked - known.keys()}" if asked - known.keys() else None
 
 
@@ -147,6 +149,22 @@ def test_commands_of_a_page_exist(page: Path) -> None:
     faults = {" ".join(command): fault(command) for command in commands(page)}
     assert faults
     assert {command: why for command, why in faults.items() if why} == {}
+
+
+PLACE = re.compile(r"`((?:rust|python|tests|docs|benchmarks|\.ci)/[\w./-]*)`")
+LINK = re.compile(r"\]\(([\w./-]+)(?:#[\w-]*)?\)")
+
+
+def places(page: Path) -> set[str]:
+    """Paths that a page names, from the root, but for those with a NAME to fill in."""
+    text = page.read_text("utf-8")
+    linked = {(page.parent / link).resolve().relative_to(ROOT).as_posix() for link in LINK.findall(text)}
+    return {place for place in PLACE.findall(text) if not re.search(r"[A-Z]{3}(?!.*\.md$)", place)} | linked
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file()], ids=lambda page: page.name)
+def test_places_that_a_page_names_exist(page: Path) -> None:
+    assert [place for place in sorted(places(page)) if not (ROOT / place).exists()] == []
 
 
 def test_the_first_block_of_the_readme_is_the_two_commands() -> None:
