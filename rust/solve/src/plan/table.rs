@@ -33,7 +33,7 @@ impl<'a> Table<'a> {
         Self { model, system, workers: FxHashMap::default() }
     }
 
-    /// The price of a plan, equal to [`dielet_core::step::price`] bit for bit.
+    /// The price of a plan, equal to [`dielet_core::step::step`] bit for bit.
     pub fn step<T: Terms>(&mut self, plan: &Plan) -> Result<Step<T>, Infeasible> {
         let unit = check(self.model, self.system, plan)?;
         let groups = self.groups(plan);
