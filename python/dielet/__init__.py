@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
-    from dielet.projection import Answer, Priced, plan, price
+    from dielet.projection import Answer, Priced
+    from dielet.projection.plan import plan
+    from dielet.projection.price import price
 
 # Where each public name lives: imported when first used, since importing dielet must stay fast.
 _HOMES = {

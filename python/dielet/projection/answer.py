@@ -74,7 +74,9 @@ class Choice:
 
         arrays = ("mp", "workers", "batch", "step_s", "steps_per_epoch", "epochs", "time_to_target_s")
         lists = ("plans", "kinds", "why")
-        return cls(**{name: pick(name) for name in arrays}, **{name: pick_list(name) for name in lists})
+        fields: dict[str, Any] = {name: pick(name) for name in arrays}
+        fields |= {name: pick_list(name) for name in lists}
+        return cls(**fields)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -107,7 +107,7 @@ def complete(model: Model, precision: str, devices: int | None, given: Mapping[s
 
 
 def _workers(plan: dict[str, Any], devices: int | None, dp: int | None) -> int:
-    mp = plan["tp"] * plan["pp"] * plan["cp"] * plan["placed"]
+    mp: int = plan["tp"] * plan["pp"] * plan["cp"] * plan["placed"]
     if devices is None:
         return dp or 1
     if devices < 1:

@@ -80,12 +80,12 @@ def _row(choice: Choice, row: int, speedup: NDArray[np.float64]) -> dict[str, An
 def plans(answer: Answer, top: int) -> list[dict[str, Any]]:
     """The best plans by the objective, each priced with its breakdown."""
     rows = [
-        (choice, row)
+        (choice, int(row))
         for choice in answer.choices
         for row in np.flatnonzero(np.isfinite(choice.time_to_target_s))
     ]
     rows.sort(key=lambda entry: _rank(answer, *entry))
-    return [priced(answer, choice, int(row)) for choice, row in rows[:top]]
+    return [priced(answer, choice, row) for choice, row in rows[:top]]
 
 
 def _rank(answer: Answer, choice: Choice, row: int) -> tuple[float, int]:
@@ -105,7 +105,7 @@ def _rank(answer: Answer, choice: Choice, row: int) -> tuple[float, int]:
 
 def priced(answer: Answer, choice: Choice, row: int) -> dict[str, Any]:
     """One plan of the answer with its breakdown, and energy and money to the target."""
-    plan = choice.plans[row]
+    plan = choice.plans[row] or {}
     entry = dict(_core.price(answer.model, answer.system, plan))
     entry["kind"] = choice.kinds[row]
     steps = choice.steps_per_epoch[row] * choice.epochs[row]

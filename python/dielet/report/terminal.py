@@ -190,7 +190,7 @@ def _best_line(answer: Answer) -> list[str]:
 
 def _memory_notes(answer: Answer, rows: Iterable[int]) -> list[str]:
     """The numbers that clash where data parallelism does not fit, once."""
-    unfit = [row for row in rows if answer.dp.why[row] and answer.dp.why[row]["reason"] == "memory"]
+    unfit = [row for row in rows if (why := answer.dp.why[row]) and why["reason"] == "memory"]
     return [f"data parallel alone at {answer.devices[unfit[0]]:,}: {_why(answer.dp, unfit[0])}"] if unfit else []
 
 

@@ -51,7 +51,8 @@ def _parse(text: str, source: str, index: str | None, as_given: bool) -> TaskGra
         return _parse_json(text, source, index, as_given)
     for reader in _TEXTS:
         if reader.recognises(text):
-            return reader.read(text, source)
+            graph: TaskGraph = reader.read(text, source)
+            return graph
     raise ModelError(f"{source}: no known task graph format; give one of {_KNOWN}")
 
 
