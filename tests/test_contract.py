@@ -313,3 +313,10 @@ def test_no_path_of_a_machine_is_committed() -> None:
         path.relative_to(ROOT).as_posix(): path_of_a_machine.findall(text_of(path)) for path in committed()
     }
     assert {name: hits for name, hits in found.items() if hits} == {}
+
+
+def test_guides_that_code_names_exist() -> None:
+    code = [path for path in committed() if path.suffix in {".rs", ".py"}]
+    named = {guide for path in code for guide in re.findall(r"\bdocs/[\w-]+\.md", text_of(path))}
+    assert len(named) > 1
+    assert {guide for guide in named if not (ROOT / guide).is_file()} == set()
