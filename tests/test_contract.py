@@ -174,9 +174,7 @@ def test_every_spec_is_named_as_its_file(path: Path) -> None:
 
 
 def test_a_figure_without_a_source_is_found() -> None:
-    text = (
-        'a = { value = 1, source = "", confidence = "fit" }\nb = "3 us"\n[c]\nd = [{ e = 1.5 }]\nname = "8"'
-    )
+    text = 'a = { value = 1, source = "", confidence = "fit" }\nb = "3 us"\n[c]\nd = [{ e = 1.5 }]\nname = "8"'
     assert list(without_source(tomllib.loads(text))) == ["a", "b", "c.d[0].e"]
 
 
@@ -194,9 +192,7 @@ def test_a_figure_without_a_source_is_found() -> None:
     ],
     ids=["devices", "systems", "fabrics", "curves", "models"],
 )
-def test_everything_packaged_loads_by_its_name(
-    names: Callable[[], list[str]], load: Callable[[str], Any]
-) -> None:
+def test_everything_packaged_loads_by_its_name(names: Callable[[], list[str]], load: Callable[[str], Any]) -> None:
     assert len(names()) > 0
     for name in names():
         assert load(name).name == name
@@ -309,9 +305,7 @@ def test_files_stay_small() -> None:
 def test_no_path_of_a_machine_is_committed() -> None:
     folders = "|".join(["work", "root", "home", "Users"])
     path_of_a_machine = re.compile(rf"(?<![\w.~-])/(?:{folders})/\w")
-    found = {
-        path.relative_to(ROOT).as_posix(): path_of_a_machine.findall(text_of(path)) for path in committed()
-    }
+    found = {path.relative_to(ROOT).as_posix(): path_of_a_machine.findall(text_of(path)) for path in committed()}
     assert {name: hits for name, hits in found.items() if hits} == {}
 
 

@@ -128,9 +128,7 @@ def fault(command: list[str]) -> str | None:
 
 def missing_extra(words: list[str]) -> str | None:
     known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    asked = {
-        extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")
-    }
+    asked = {extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")}
     return f"no extra {asked - known.keys()}" if asked - known.keys() else None
 
 
