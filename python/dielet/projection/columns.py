@@ -86,12 +86,14 @@ def _numbers(name: str, column: ArrayLike, base: Mapping[str, Any]) -> NDArray[n
 
 def _positions(name: str, values: NDArray[Any], words: list[str]) -> NDArray[np.uint64]:
     """Positions of texts among the words of a field."""
-    different, inverse = np.unique(values.astype(str), return_inverse=True)
-    for word in different:
-        if word not in words:
-            raise PlanError(f"`{name}` = `{word}` is unknown: use one of {', '.join(words)}")
-    positions = np.array([words.index(word) for word in different], dtype=np.uint64)
-    return positions[inverse].reshape(values.shape)
+    unknown = len(words)
+    positions = np.full(values.shape, unknown, dtype=np.uint64)
+    for position, word in enumerate(words):
+        positions[values == word] = position
+    if np.any(positions == unknown):
+        wrong = values[positions == unknown].flat[0]
+        raise PlanError(f"`{name}` = `{wrong}` is unknown: use one of {', '.join(words)}")
+    return positions
 
 
 def _counts(name: str, values: NDArray[Any]) -> NDArray[np.uint64]:

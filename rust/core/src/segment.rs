@@ -128,9 +128,9 @@ pub fn boundary_time(plan: &Plan, groups: &Groups, boundary: Bytes) -> Travel {
         return Travel::default();
     }
     let (share, gather) = scattered(plan, boundary);
-    let send = travel(groups.pipeline.as_ref(), Operation::PointToPoint, share);
+    let send = travel(groups.pipeline.as_deref(), Operation::PointToPoint, share);
     if gather {
-        send + travel(groups.tensor.as_ref(), Operation::AllGather, boundary)
+        send + travel(groups.tensor.as_deref(), Operation::AllGather, boundary)
     } else {
         send
     }

@@ -113,7 +113,7 @@ impl Case<'_> {
 
     /// Memory of the fullest rank.
     pub fn peak_memory(&self) -> Bytes {
-        self.worker.fullest().map(|rank| self.memory(rank).total()).fold(Bytes::ZERO, Bytes::max)
+        self.worker.fullest.iter().map(|&rank| self.memory(rank).total()).fold(Bytes::ZERO, Bytes::max)
     }
 
     /// Devices that do the work of each rank of a worker.

@@ -45,8 +45,8 @@ pub struct Table<'a> {
     model: &'a Model,
     system: &'a System,
     layouts: Kept<LayoutKey, Layout>,
-    inside: Distinct<[Option<Group>; 3]>,
-    chains: Distinct<[Option<Group>; 2]>,
+    inside: Distinct<[Option<Box<Group>>; 3]>,
+    chains: Distinct<[Option<Box<Group>>; 2]>,
     costs: Kept<CostKey, Rc<[SegmentCost]>>,
     workers: Kept<WorkerKey, Result<Worker, Reason>>,
     ends: Kept<EndKey, Vec<End>>,
@@ -178,8 +178,8 @@ impl<'a> Table<'a> {
             let checked = plan.check_model(model).and_then(|()| check_capacity(system, plan));
             let checked = checked.map_err(|infeasible| infeasible.reason);
             let groups = if checked.is_ok() { Groups::new(system, plan) } else { Groups::default() };
-            let inside = inside.number([groups.tensor, groups.context, groups.expert]);
-            let chain = chains.number([groups.pipeline, groups.placed]);
+            let inside = inside.number([&groups.tensor, &groups.context, &groups.expert].map(Clone::clone));
+            let chain = chains.number([groups.pipeline.clone(), groups.placed.clone()]);
             Layout { checked, groups, inside, chain }
         })
     }
