@@ -18,7 +18,7 @@ fn tied(plan: &Plan, groups: &Groups, copied: f64) -> Travel {
 
 /// What the gradients and weights of a rank cost among the data-parallel ranks. Micro-batches play no part in it, but
 /// for the rows that they touch.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exchange {
     /// Of the last micro-batch, where it sticks out.
     last: Travel,

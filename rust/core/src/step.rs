@@ -148,6 +148,14 @@ impl Case<'_> {
         self.rank_time(end, &exchanges[end.content])
     }
 
+    /// What no step is shorter than: the same time with nothing exchanged. Sums in another order may differ in their
+    /// last bits, for which a share of 1e-12 is far more than enough.
+    pub fn bound(&self, ends: &[End]) -> Seconds {
+        let alone =
+            |end: &End| end.end + self.tail(&self.worker.contents[end.content], &Exchange::default());
+        ends.iter().map(alone).fold(Seconds::ZERO, Seconds::max) * (1.0 - 1e-12)
+    }
+
     /// All terms of a rank.
     fn rank_time<T: Terms>(&self, end: &End, exchange: &Exchange) -> T {
         let content = &self.worker.contents[end.content];
