@@ -48,7 +48,12 @@ impl Exchange {
         let from = |stage: u8, travel: fn(&Plan, &Groups, &Parameters) -> Travel| {
             if plan.sharding < stage { Travel::default() } else { travel(plan, groups, &content.parameters) }
         };
-        Self { last, each: from(1, reduce), gather: from(1, gather_weights), tied: tied(plan, groups, copied) }
+        Self {
+            last,
+            each: from(1, reduce),
+            gather: from(1, gather_weights),
+            tied: tied(plan, groups, copied),
+        }
     }
 
     /// Reduction of gradients, as far as no backward pass hides it.

@@ -241,16 +241,20 @@ mod tests {
     }
 
     /// The order of passes on a stage, as the schedules are published.
-    fn order(schedule: Schedule, stage: usize, stages: usize, chunks: usize, micro_batches: usize) -> Vec<Pass> {
+    fn order(
+        schedule: Schedule,
+        stage: usize,
+        stages: usize,
+        chunks: usize,
+        micro_batches: usize,
+    ) -> Vec<Pass> {
         let total = chunks * micro_batches;
         let forward = |index| pass_at(false, index, stages, chunks);
         let backward = |index| pass_at(true, index, stages, chunks);
         let warm_up = match schedule {
             Schedule::Gpipe => total,
             Schedule::OneForwardOneBackward if chunks == 1 => (stages - stage - 1).min(total),
-            Schedule::OneForwardOneBackward => {
-                (2 * (stages - stage - 1) + (chunks - 1) * stages).min(total)
-            }
+            Schedule::OneForwardOneBackward => (2 * (stages - stage - 1) + (chunks - 1) * stages).min(total),
         };
         let mut passes: Vec<Pass> = (0..warm_up).map(forward).collect();
         for index in warm_up..total {

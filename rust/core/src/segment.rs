@@ -129,9 +129,5 @@ pub fn boundary_time(plan: &Plan, groups: &Groups, boundary: Bytes) -> Travel {
     }
     let (share, gather) = scattered(plan, boundary);
     let send = travel(groups.pipeline.as_deref(), Operation::PointToPoint, share);
-    if gather {
-        send + travel(groups.tensor.as_deref(), Operation::AllGather, boundary)
-    } else {
-        send
-    }
+    if gather { send + travel(groups.tensor.as_deref(), Operation::AllGather, boundary) } else { send }
 }

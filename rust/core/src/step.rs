@@ -58,7 +58,8 @@ pub fn check_capacity(system: &System, plan: &Plan) -> Result<(), Infeasible> {
 pub fn step<T: Terms>(model: &Model, system: &System, plan: &Plan) -> Result<Step<T>, Infeasible> {
     let unit = check(model, system, plan)?;
     let groups = Groups::new(system, plan);
-    let worker = Worker::pipelined(model, plan, &groups, &segment::costs(model, system, &unit, plan, &groups));
+    let worker =
+        Worker::pipelined(model, plan, &groups, &segment::costs(model, system, &unit, plan, &groups));
     assemble(&Case { model, system, plan, groups: &groups, worker: &worker })
 }
 
@@ -151,8 +152,7 @@ impl Case<'_> {
     /// What no step is shorter than: the same time with nothing exchanged. Sums in another order may differ in their
     /// last bits, for which a share of 1e-12 is far more than enough.
     pub fn bound(&self, ends: &[End]) -> Seconds {
-        let alone =
-            |end: &End| end.end + self.tail(&self.worker.contents[end.content], &Exchange::default());
+        let alone = |end: &End| end.end + self.tail(&self.worker.contents[end.content], &Exchange::default());
         ends.iter().map(alone).fold(Seconds::ZERO, Seconds::max) * (1.0 - 1e-12)
     }
 
@@ -210,8 +210,7 @@ impl Case<'_> {
                 + exchange.weight_gather(self.plan, content).energy;
             passes * times + data + exchange.tied().energy
         };
-        let each: Vec<Joules> =
-            self.worker.contents.iter().zip(self.exchanges()).map(of_content).collect();
+        let each: Vec<Joules> = self.worker.contents.iter().zip(self.exchanges()).map(of_content).collect();
         self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() * self.copies()
     }
 }

@@ -81,7 +81,9 @@ pub(crate) fn price_columns<'py>(
     columns: Vec<(String, PyReadonlyArray1<'py, u64>)>,
 ) -> Result<Bound<'py, PyDict>, Error> {
     let base: Plan = read(base, Class::Plan, "plan")?;
-    let fields = columns.iter().map(|(name, values)| Ok(FieldColumn::new(name, values.as_slice().map_err(PyErr::from)?)?));
+    let fields = columns
+        .iter()
+        .map(|(name, values)| Ok(FieldColumn::new(name, values.as_slice().map_err(PyErr::from)?)?));
     let fields: Vec<FieldColumn> = fields.collect::<Result<_, Error>>()?;
     let priced = py.detach(|| plan::price_columns(&model.0, &system.0, &base, &fields));
     answer(py, priced)

@@ -97,13 +97,8 @@ impl Group {
         spread: impl Fn(usize, u64, u64) -> Lanes,
     ) -> Self {
         let tiers = fabric.tiers();
-        let mut group = Self {
-            ranks: size,
-            spans: [UNUSED; MAX_TIERS],
-            used: 0,
-            copy: tiers[0].copy,
-            protocols: 1,
-        };
+        let mut group =
+            Self { ranks: size, spans: [UNUSED; MAX_TIERS], used: 0, copy: tiers[0].copy, protocols: 1 };
         let mut units = size;
         for (level, tier) in tiers.iter().enumerate() {
             let outer = fabric.unit(level + 1);

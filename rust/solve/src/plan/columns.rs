@@ -55,12 +55,7 @@ impl PriceColumns {
 ///
 /// Threads take one contiguous part of the rows each and share nothing, so the answer does not depend on how many
 /// there are.
-pub fn price_columns(
-    model: &Model,
-    system: &System,
-    base: &Plan,
-    fields: &[FieldColumn],
-) -> PriceColumns {
+pub fn price_columns(model: &Model, system: &System, base: &Plan, fields: &[FieldColumn]) -> PriceColumns {
     let rows = fields.iter().map(FieldColumn::rows).min().unwrap_or(1);
     let part = rows.div_ceil(rayon::current_num_threads()).max(1);
     let parts: Vec<PriceColumns> = (0..rows.div_ceil(part))

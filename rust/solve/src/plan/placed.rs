@@ -25,13 +25,7 @@ struct Placed {
     saved: Bytes,
 }
 
-fn costs(
-    model: &Model,
-    system: &System,
-    unit: &MatrixUnit,
-    plan: &Plan,
-    groups: &Groups,
-) -> Vec<Placed> {
+fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan, groups: &Groups) -> Vec<Placed> {
     let pricer = OpPricer::new(model, system, unit, plan, groups);
     let element = plan.precision.bytes().activation;
     let activations = Activations { model, shares: &pricer.shares, element };
@@ -55,8 +49,7 @@ pub(super) fn worker(
         Infeasible::new(Reason::Memory, needs, has, "more devices per worker".to_owned())
     };
     let schedule = list_schedule(&problem).ok().flatten().ok_or_else(no_room)?;
-    let energy =
-        |bytes: f64| travel(groups.placed.as_deref(), Operation::PointToPoint, Bytes(bytes)).energy;
+    let energy = |bytes: f64| travel(groups.placed.as_deref(), Operation::PointToPoint, Bytes(bytes)).energy;
     let sent = |device: usize| {
         let mine = schedule.transfers.iter().filter(|transfer| transfer.from == device);
         mine.map(|transfer| energy(problem.tensors[transfer.tensor].bytes)).sum()

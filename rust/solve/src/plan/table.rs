@@ -247,8 +247,7 @@ impl<'a> Table<'a> {
     }
 
     fn ends(&mut self, plan: &Plan, layout: u32, worker: u32) -> Result<u32, Reason> {
-        let key =
-            EndKey { worker, passes: plan.micro_batches() * plan.time_chunks, schedule: plan.schedule };
+        let key = EndKey { worker, passes: plan.micro_batches() * plan.time_chunks, schedule: plan.schedule };
         if let Some(number) = self.ends.known(&key) {
             return Ok(number);
         }
