@@ -1,5 +1,9 @@
 """Plans priced as columns: the same numbers as one plan at a time, and refusals in one line."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -45,7 +49,7 @@ def alone(model, system, base, columns, row):
 @pytest.mark.parametrize(("name", "machine", "more"), CASES)
 def test_a_column_holds_what_price_says_bit_for_bit(name, machine, more):
     model, system = load_model(name), load_system(machine)
-    columns = random_plans({**CHOICES, **more}, 400, seed=7)
+    columns = random_plans({**CHOICES, **more}, 250, seed=7)
     priced = price_columns(model, system, columns)
     base = _core.serial_plan(model, "mixed")
     for row in range(len(priced)):
@@ -69,6 +73,26 @@ def test_an_order_of_rows_changes_no_number():
     )
     assert np.array_equal(first.step_s[order], other.step_s, equal_nan=True)
     assert np.array_equal(first.peak_bytes[order], other.peak_bytes, equal_nan=True)
+
+
+def test_threads_change_no_byte():
+    script = (
+        "import numpy as np; from dielet import price_columns\n"
+        "rng = np.random.default_rng(5)\n"
+        "plans = {name: rng.choice([1, 2, 4, 8], 999) for name in ('dp', 'tp', 'pp', 'micro_batch')}\n"
+        "priced = price_columns('megatron-22b', 'dgx-a100', {**plans, 'batch': 64, 'sharding': 1})\n"
+        "print(priced.step_s.tobytes().hex(), priced.peak_bytes.tobytes().hex(), priced.reasons)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "RAYON_NUM_THREADS": str(threads)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in (1, 2, 5)
+    }
+    assert len(outputs) == 1
 
 
 def test_single_values_serve_all_rows():

@@ -32,7 +32,8 @@ class PriceColumns:
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Which plans run."""
-        return self.reason == 0
+        runs: NDArray[np.bool_] = self.reason == 0
+        return runs
 
     def __len__(self) -> int:
         return len(self.step_s)
@@ -44,8 +45,7 @@ def price_columns(
     """Step time, memory and utilisation of many plans of one model on one system.
 
     `columns` maps fields of a plan to equally long arrays or to a value for all plans; words (`schedule`,
-    `recompute`, `precision`, `mapping`) may be arrays of text. What is left out is as in the plan of one device.
-    Each entry equals the price of that plan alone, to the last bit.
+    `recompute`, `precision`, `mapping`) are text. What is left out is as in the plan of one device. Each entry equals the price of that plan alone, to the last bit.
 
     >>> answer = price_columns("gpt3-175b", "dgx-a100", {
     ...     "tp": 8, "pp": [8, 16], "dp": [2, 1], "micro_batch": 1, "batch": 64, "dense_gradients": True})

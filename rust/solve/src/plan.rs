@@ -1,8 +1,8 @@
 //! The best way to run a data-parallel worker of M devices, at every device count.
 //!
 //! For each number of devices per worker the space is every micro-batch, tensor x pipeline split, schedule, piece
-//! count of a wavefront and mapping, and a placement of single ops. Nothing is sampled: a plan
-//! is priced unless a lower bound shows that another is faster.
+//! count of a wavefront and mapping, and a placement of single ops. Nothing is sampled: a plan is priced unless a lower
+//! bound shows that another is faster.
 
 mod candidate;
 mod columns;
@@ -93,8 +93,12 @@ impl Counts {
         let Self { space, priced, pruned, infeasible } = other;
         self.space += space;
         self.priced += priced;
-        pruned.into_iter().for_each(|(how, count)| *self.pruned.entry(how).or_default() += count);
-        infeasible.into_iter().for_each(|(why, count)| *self.infeasible.entry(why).or_default() += count);
+        for (how, count) in pruned {
+            *self.pruned.entry(how).or_default() += count;
+        }
+        for (why, count) in infeasible {
+            *self.infeasible.entry(why).or_default() += count;
+        }
     }
 }
 
@@ -144,7 +148,8 @@ impl Search<'_> {
         }
         let first = self.first.min(space.len());
         let order = (first..space.len().min(first + 1)).chain((0..space.len()).filter(|&at| at != first));
-        let (mut best, mut refused): (Option<(Best, usize)>, Option<(Plan, Reason)>) = (None, None);
+        let mut best: Option<(Best, usize)> = None;
+        let mut refused: Option<Plan> = None;
         for at in order {
             let plan = Plan { dp: workers, batch: space[at].batch * workers, ..space[at] };
             let limit = best.as_ref().map_or(Seconds(f64::INFINITY), |(best, _)| best.step);
@@ -153,7 +158,7 @@ impl Search<'_> {
                     best = Some((found, at));
                 }
                 Ok(_) | Err(Refused::Slower) => {}
-                Err(Refused::Infeasible(plan, reason)) => refused = Some((plan, reason)),
+                Err(Refused::Infeasible(plan, _)) => refused = Some(plan),
             }
         }
         let Some((best, at)) = best else { return Err(self.explain(refused)) };
@@ -162,10 +167,10 @@ impl Search<'_> {
     }
 
     /// With the numbers that clash and the nearest choice.
-    fn explain(&self, refused: Option<(Plan, Reason)>) -> Infeasible {
+    fn explain(&self, refused: Option<Plan>) -> Infeasible {
         let nearest = "another number of devices per worker";
         let nothing = || Infeasible::new(Reason::Degree, 1.0, 0.0, nearest.to_owned());
-        refused.and_then(|(plan, _)| self.table.explain(&plan)).unwrap_or_else(nothing)
+        refused.and_then(|plan| self.table.explain(&plan)).unwrap_or_else(nothing)
     }
 
     /// The plan as it stands; if it does not fit in memory, the fastest of its relaxations that does.
@@ -175,7 +180,7 @@ impl Search<'_> {
         let (mut best, mut limit) = (outcome, limit);
         for relaxation in relaxations(&plan) {
             match self.price(relaxation, limit) {
-                Ok(found) if best.as_ref().map_or(true, |old| found.step < old.step) => {
+                Ok(found) if !best.as_ref().is_ok_and(|old| old.step <= found.step) => {
                     limit = limit.min(found.step);
                     best = Ok(found);
                 }
