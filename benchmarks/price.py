@@ -13,14 +13,14 @@ from dielet.model.load import load_model
 from dielet.projection.columns import PriceColumns, price_columns
 
 DEVICES = [64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096]
-BATCHES = [1536, 3072]
+BATCHES = [768, 1536, 2304, 3072]
 GRID = {
     "tp": [1, 2, 4, 8],
     "pp": [1, 2, 4, 8, 12, 16, 24, 32],
     "virtual_stages": [1, 2, 3, 6],
-    "micro_batch": [1, 2, 4, 8],
+    "micro_batch": [1, 2, 3, 4, 8],
     "recompute": ["none", "selective", "full"],
-    "sharding": [0, 1, 2],
+    "sharding": [0, 1, 2, 3],
     "sequence_parallel": [False, True],
     "mapping": ["tp-cp-dp-pp", "tp-pp-cp-dp"],
 }

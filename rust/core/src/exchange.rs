@@ -13,12 +13,12 @@ use crate::worker::Content;
 /// First and last stage each hold a copy of a tied table and add up its gradients.
 fn tied(plan: &Plan, groups: &Groups, copied: f64) -> Travel {
     let bytes = Bytes(copied * plan.precision.bytes().gradient);
-    travel(groups.tied.as_ref(), Operation::AllReduce, bytes)
+    travel(groups.tied.as_deref(), Operation::AllReduce, bytes)
 }
 
 /// What the gradients and weights of a rank cost among the data-parallel ranks. Micro-batches play no part in it, but
 /// for the rows that they touch.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exchange {
     /// Of the last micro-batch, where it sticks out.
     last: Travel,

@@ -98,7 +98,7 @@ impl<'a> OpPricer<'a> {
             Group::Expert => (&self.groups.expert, &mut pass.expert),
         };
         let bytes = Bytes(transfer.elements * self.bytes.activation);
-        let cost = travel(group.as_ref(), transfer.operation, bytes);
+        let cost = travel(group.as_deref(), transfer.operation, bytes);
         *slot += cost.seconds;
         pass.links += cost.energy;
     }
