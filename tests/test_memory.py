@@ -6,11 +6,11 @@ less leaves a layer, whatever embedding and head keep.
 """
 
 import pytest
-from gpt_builder import GPT, gpt, plan_of, price
 
 from dielet import _core
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from gpt_builder import GPT, gpt, plan_of, price
 
 GIB = 2**30
 TERMS = ("weights", "gradients", "optimizer", "activations", "transient")

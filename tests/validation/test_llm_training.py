@@ -12,13 +12,12 @@ from functools import cache
 from importlib import resources
 
 import numpy as np
-import pytest
-from gpt_builder import plan_of
 
 from dielet import _core
 from dielet.hardware.device import load_device
 from dielet.hardware.system import System, load_system
 from dielet.model import Model, Transformer
+from gpt_builder import plan_of
 
 ROWS = 100
 # Groups by what a layer takes per micro-batch.

@@ -1,10 +1,10 @@
 """Throughput of whole networks against published figures; every row is printed (`pytest -s`)."""
 
 import pytest
-from gpt_builder import plan_of, price
 
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from gpt_builder import plan_of, price
 
 # TensorFlow benchmarks page, 2017: tf_cnn_benchmarks on DGX-1 (P100), synthetic data. ResNet-50 and VGG-16 at 32 and
 # 64 images are what the P100's kernel overhead and convolution efficiency were fitted on; Inception-V3 was not.
