@@ -268,7 +268,7 @@ impl Sharder<'_> {
         let share = if follows { self.plan.tp as f64 } else { 1.0 };
         let elements = weight.count as f64 * held.product::<f64>() / share;
         let touched = weight.sparse.filter(|_| !self.plan.dense_gradients).map_or(1.0, |sparse| {
-            let rows = sparse.fixed + sparse.per_sample * self.plan.micro_batch;
+            let rows = sparse.fixed + self.scaled(sparse.per_sample) * self.plan.micro_batch;
             rows.min(sparse.rows) as f64 / sparse.rows as f64
         });
         WeightShare {
@@ -306,16 +306,20 @@ impl Sharder<'_> {
         if layout == Layout::Split && !divided { product / self.plan.tp as f64 } else { product }
     }
 
+    /// A length along the sequence as built, at the plan's sequence.
+    fn scaled(&self, size: u64) -> u64 {
+        (size * self.plan.sequence).checked_div(self.model.sequence).unwrap_or(size)
+    }
+
     /// Size of an axis on one device.
     fn extent(&self, op: &Op, axis: usize, layout: Layout) -> u64 {
         let plan = self.plan;
         let named = &op.axes[axis];
         let pieces = plan.time_chunks * plan.cp * if layout == Layout::Sequence { plan.tp } else { 1 };
-        let scaled = |size: u64| (size * plan.sequence).checked_div(self.model.sequence).unwrap_or(size);
         match named.name.as_str() {
             "batch" => plan.micro_batch,
-            "sequence" => scaled(named.size).div_ceil(pieces),
-            "key_sequence" => scaled(named.size).div_ceil(plan.time_chunks),
+            "sequence" => self.scaled(named.size).div_ceil(pieces),
+            "key_sequence" => self.scaled(named.size).div_ceil(plan.time_chunks),
             "experts" => named.size.div_ceil(plan.ep),
             _ if layout == Layout::Split => split_extent(op, axis, plan.tp),
             _ => named.size,
