@@ -211,5 +211,7 @@ def test_longer_samples_touch_more_rows():
     """A token more is a row of the embedding and one of the output layer with its bias; sampled classes stay."""
     model, system = load_model("big-lstm"), load_system("dgx1-v100")
     sequence = model.to_dict()["sequence"]
-    one, two = (stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2))
+    one, two = (
+        stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2)
+    )
     assert two - one == 4 * 8 * sequence * (1024 + 1024 + 1)
