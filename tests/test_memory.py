@@ -6,11 +6,11 @@ less leaves a layer, whatever embedding and head keep.
 """
 
 import pytest
-from gpt_builder import GPT, gpt, plan_of, price
 
 from dielet import _core
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from gpt_builder import GPT, gpt, plan_of, price
 
 GIB = 2**30
 TERMS = ("weights", "gradients", "optimizer", "activations", "transient")
@@ -205,3 +205,13 @@ def test_big_lstm_with_sparse_gradients_fits_a_v100():
     stage = stages(model, system, "fp32")[0]
     assert stage["gradients"] < stage["weights"] / 3
     assert stage["weights"] == stage["optimizer"] == 4 * model.parameters()["total"]
+
+
+def test_longer_samples_touch_more_rows():
+    """A token more is a row of the embedding and one of the output layer with its bias; sampled classes stay."""
+    model, system = load_model("big-lstm"), load_system("dgx1-v100")
+    sequence = model.to_dict()["sequence"]
+    one, two = (
+        stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2)
+    )
+    assert two - one == 4 * 8 * sequence * (1024 + 1024 + 1)

@@ -145,3 +145,13 @@ def price_columns(
 def workers(
     model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
 ) -> dict[str, Any]: ...
+
+# pipeline
+def pipeline_ends_s(
+    forward: list[float],
+    backward: list[float],
+    send: list[float],
+    stages: int,
+    micro_batches: int,
+    schedule: str,
+) -> list[float]: ...

@@ -6,16 +6,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from fabric_builder import system as of_tiers
-from fabric_builder import tier
-from gpt_builder import gpt, plan_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from machine_builder import RATES, Machine
 
 from dielet import _core
 from dielet.hardware.system import collective_s, load_system
 from dielet.model import Model, load_model
+from fabric_builder import system as of_tiers
+from fabric_builder import tier
+from gpt_builder import gpt, plan_of
+from machine_builder import RATES, Machine
 
 LAWS = settings(max_examples=200, deadline=None, derandomize=True)
 FEW = settings(max_examples=30, deadline=None, derandomize=True)

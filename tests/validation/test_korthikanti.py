@@ -6,10 +6,10 @@ The A100's constants come from GEMM and collective measurements; none of these r
 from statistics import mean
 
 import pytest
-from gpt_builder import plan_of, price
 
 from dielet.hardware.system import load_system
 from dielet.model import Model, Transformer, load_model
+from gpt_builder import plan_of, price
 
 # Table 5: model, tp, pp, virtual stages, micro-batch, batch, seconds with full recomputation, and with selective
 # recomputation and sequence parallelism.

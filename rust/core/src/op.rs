@@ -79,6 +79,7 @@ impl<'a> OpPricer<'a> {
             if weight.tied.is_some() {
                 continue;
             }
+            sum.partial += if share.partial { share.elements } else { 0.0 };
             if weight.sparse.is_some() && !self.plan.dense_gradients {
                 sum.sparse += share.elements;
                 sum.touched += share.touched;

@@ -199,6 +199,7 @@ impl Case<'_> {
             [
                 T::leaf("straggler wait", content.busy() * (worker.passes(plan) * variation)),
                 T::leaf("gradient reduction", exchange.reduction(plan, content).seconds),
+                T::leaf("sequence-parallel gradient", exchange.partial().seconds),
                 T::leaf("tied gradient", exchange.tied().seconds),
                 T::leaf("optimizer", update),
                 T::leaf("weight gather", exchange.weight_gather(plan, content).seconds),
@@ -213,9 +214,12 @@ impl Case<'_> {
             let passes = content.forward.links + content.backward.links + content.again.links + content.sends;
             let data = exchange.reduction(self.plan, content).energy
                 + exchange.weight_gather(self.plan, content).energy;
-            passes * times + data + exchange.tied().energy
+            passes * times + data + exchange.partial().energy
         };
-        let each: Vec<Joules> = self.worker.contents.iter().zip(self.exchanges()).map(of_content).collect();
-        self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() * self.copies()
+        let exchanges = self.exchanges();
+        // Two stages hold a tied table.
+        let tied = exchanges.first().map_or(Joules::ZERO, |exchange| exchange.tied().energy * 2.0);
+        let each: Vec<Joules> = self.worker.contents.iter().zip(exchanges).map(of_content).collect();
+        (self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() + tied) * self.copies()
     }
 }

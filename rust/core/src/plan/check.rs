@@ -1,6 +1,6 @@
 //! Whether the degrees of a plan fit each other and a model.
 
-use super::{Plan, Schedule, divisible, split_divisors};
+use super::{Plan, Recompute, Schedule, divisible, split_divisors};
 use crate::graph::{Model, Op, TensorRule, Work};
 use crate::verdict::{Infeasible, Reason};
 
@@ -118,11 +118,12 @@ impl Plan {
         let repeat = model.segments.iter().map(|segment| segment.repeat).max().unwrap_or(1);
         let others = [self.tp, self.pp, self.cp, self.ep, self.virtual_stages, self.time_chunks];
         let most = others.into_iter().chain([self.micro_batches(), repeat]).max().unwrap_or(1);
-        if self.placed == 1 || most == 1 {
+        if self.placed == 1 || (most == 1 && self.recompute == Recompute::None) {
             return Ok(());
         }
-        let nearest = "placed 1, or all other degrees, micro-batches and repeats of a segment 1".to_owned();
-        Err(Infeasible::new(Reason::Placed, most as f64, 1.0, nearest))
+        let nearest =
+            "placed 1, or all other degrees, micro-batches and repeats of a segment 1, and no recomputation";
+        Err(Infeasible::new(Reason::Placed, most.max(2) as f64, 1.0, nearest.to_owned()))
     }
 
     fn check_stages(&self, model: &Model) -> Result<(), Infeasible> {
