@@ -70,7 +70,7 @@ def pages_with(language: str) -> list[Path]:
 # Python
 
 
-@pytest.mark.parametrize("page", pages_with("python"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages_with("python"), ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,7 +142,7 @@ def missing_option(words: list[str]) -> str | None:
     return f"no option {missing}" if missing else None
 
 
-@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_of_a_page_exist(page: Path) -> None:
     faults = {" ".join(command): fault(command) for command in commands(page)}
     assert faults
@@ -160,7 +160,7 @@ def places(page: Path) -> set[str]:
     return {place for place in PLACE.findall(text) if not re.search(r"[A-Z]{3}(?!.*\.md$)", place)} | linked
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file()], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file()], ids=lambda page: str(page.relative_to(ROOT)))
 def test_places_that_a_page_names_exist(page: Path) -> None:
     assert [place for place in sorted(places(page)) if not (ROOT / place).exists()] == []
 
