@@ -45,7 +45,8 @@ def price_columns(
     """Step time, memory and utilisation of many plans of one model on one system.
 
     `columns` maps fields of a plan to equally long arrays or to a value for all plans; words (`schedule`,
-    `recompute`, `precision`, `mapping`) are text. What is left out is as in the plan of one device. Each entry equals the price of that plan alone, to the last bit.
+    `recompute`, `precision`, `mapping`) are text. What is left out is as in the plan of one
+    device. Each entry equals the price of that plan alone, to the last bit.
 
     >>> answer = price_columns("gpt3-175b", "dgx-a100", {
     ...     "tp": 8, "pp": [8, 16], "dp": [2, 1], "micro_batch": 1, "batch": 64, "dense_gradients": True})
