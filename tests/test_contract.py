@@ -35,7 +35,7 @@ FLOORS = [
 ]
 
 # An answer's `repr` and its files are its report, asked for when they are needed.
-UPWARD = {("projection", "report")}
+UPWARD = {("place", "report"), ("projection", "report")}
 
 
 # Borders of crates
