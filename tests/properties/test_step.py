@@ -239,7 +239,8 @@ def best_workers(model, system, precision, worker_batch, mp, devices):
             if index >= 0:
                 yield found["plans"][index]["plan"], step
     counts = found["counts"]
-    assert counts["space"] == counts["priced"] + sum(counts["infeasible"].values())
+    left_out = sum(counts["infeasible"].values()) + sum(counts["pruned"].values())
+    assert counts["space"] == counts["priced"] + left_out
 
 
 @LAWS
