@@ -395,7 +395,7 @@ def number(text, pattern):
     return float(found.replace(",", ""))
 
 
-def nearer(found, plan, machine):
+def nearer(found, plan, machine):  # noqa: C901, PLR0911 (one case per reason)
     """The plan and machine that the answer proposes."""
     text, model_stages = found["nearest"], plan["pp"] * plan["virtual_stages"]
     match found["reason"]:
