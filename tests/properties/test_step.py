@@ -13,7 +13,10 @@ from fabric_builder import system as of_tiers
 from fabric_builder import tier
 from gpt_builder import plan_of
 from machine_builder import RATES
-from step_strategies import FEW, LAWS, NETWORKS, cases, even, machines, network, priced   @LAWS
+from step_strategies import FEW, LAWS, NETWORKS, cases, even, machines, network, priced
+
+
+@LAWS
 @given(cases, machines, st.sampled_from(RATES), st.floats(1.0, 8.0))
 def test_more_of_any_rate_never_slows(case, machine, rate, times):
     model, plan = case

@@ -4,7 +4,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from machine_builder import Machine
-from step_strategies import "gradients", "optimizer", LAWS, cases, even, machines, priced  STATES = ("weights"
+from step_strategies import LAWS, cases, even, machines, priced
+
+STATES = ("weights", "gradients", "optimizer")
 
 
 def stages(found):
