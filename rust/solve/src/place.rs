@@ -17,6 +17,7 @@ mod list;
 mod local_search;
 mod mirror;
 mod module;
+mod neighbourhood;
 mod parallel;
 mod plan;
 mod problem;

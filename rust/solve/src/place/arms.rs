@@ -7,6 +7,7 @@ use super::elimination::states;
 use super::exact::{Effort, Exact, minimise};
 use super::instance::{Instance, Ticks};
 use super::module::{inputs, outputs};
+use super::neighbourhood::reorder;
 use super::plan::{Decoder, Plan, Sent};
 use super::separator::Segments;
 use std::collections::BTreeMap;
@@ -20,6 +21,9 @@ const SHARE: f64 = 0.6;
 /// Placements of the light arms tried one by one.
 const MOST_PLACEMENTS: usize = 4_096;
 
+/// Conflicts spent on fitting the light arms by reordering.
+const SQUEEZE: u64 = 20_000;
+
 /// Bound from the heaviest arm, with a plan of everything when the others fit in.
 pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact> {
     let segments = Segments::new(instance);
@@ -27,7 +31,8 @@ pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact
     let part = Restricted::new(instance, &kept);
     let mut exact = minimise(&part.instance, &Effort { incumbent: None, ..*effort });
     let plan = exact.plan.take();
-    exact.plan = plan.and_then(|plan| fit(instance, &part, &plan));
+    let bound = exact.lower_bound;
+    exact.plan = plan.and_then(|plan| fit(instance, &part, &plan).or_else(|| squeeze(instance, &part, &plan, bound, effort)));
     Some(exact)
 }
 
@@ -126,6 +131,17 @@ fn fit(instance: &Instance, part: &Restricted, plan: &Plan) -> Option<Plan> {
         open.iter().zip(&state).for_each(|(&g, &d)| device[g] = d);
         open.iter().all(|&g| instance.may(g, device[g])).then(|| fixed.complete(&device, plan.makespan)).flatten()
     })
+}
+
+/// As `fit`, but the tasks of the part may change their order, not their devices.
+fn squeeze(instance: &Instance, part: &Restricted, plan: &Plan, limit: Ticks, effort: &Effort) -> Option<Plan> {
+    let mut free = vec![true; instance.groups.len()];
+    let mut known = Plan { device: vec![0; free.len()], start: vec![0; instance.ops()], sent: vec![], makespan: 0 };
+    for (&group, &device) in part.groups.iter().zip(&plan.device) {
+        (known.device[group], free[group]) = (device, false);
+    }
+    part.ops.iter().zip(&plan.start).for_each(|(&op, &start)| known.start[op] = start);
+    reorder(instance, &known, &free, limit, &Effort { conflicts: SQUEEZE, incumbent: None, ..*effort })
 }
 
 /// The tasks of the part, which stay where they are.

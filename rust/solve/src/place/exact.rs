@@ -7,6 +7,7 @@ use super::instance::{Instance, Ticks};
 use super::learn::{self, Solver, Verdict};
 use super::list::first_plan;
 use super::local_search::{Search, improve};
+use super::neighbourhood::polish;
 use super::plan::Plan;
 use std::collections::BTreeMap;
 
@@ -34,6 +35,12 @@ impl Effort<'_> {
 
 /// Local search evaluations before the proof starts, per op.
 const WARM_UP: usize = 40;
+
+/// Ops from which plans are improved by windows between rounds.
+const POLISH_FROM: usize = 24;
+
+/// Annealing evaluations per conflict of a round.
+const ANNEAL: usize = 10;
 
 /// Conflicts of the first round from above; each round doubles.
 const ROUND: u64 = 1_000;
@@ -108,12 +115,27 @@ impl<'a, 'b> Proof<'a, 'b> {
             if self.done() || (effort.stop)() {
                 break;
             }
+            self.polish(round, effort);
             self.from_below(round, effort);
             if (effort.stop)() || self.exact.explored >= effort.conflicts {
                 break;
             }
             round *= 2;
         }
+    }
+
+    /// Annealing, then windows: for instances where clause learning alone is slow to find good plans.
+    fn polish(&mut self, round: u64, effort: &Effort) {
+        if self.done() || self.instance.ops() < POLISH_FROM {
+            return;
+        }
+        let Some(plan) = self.exact.plan.take() else { return };
+        let search = Search { evaluations: (round as usize).saturating_mul(ANNEAL), seed: round };
+        let plan = improve(self.instance, plan, &search, effort.stop);
+        let bound = self.exact.lower_bound;
+        let (plan, spent) = polish(self.instance, plan, bound, round, &Effort { conflicts: round, ..*effort });
+        self.exact.explored += spent;
+        self.exact.plan = Some(plan);
     }
 
     fn from_above(&mut self, conflicts: u64, effort: &Effort) {

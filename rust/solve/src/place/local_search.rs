@@ -52,7 +52,7 @@ impl<'a> Walk<'a> {
         let mut walk = Self {
             instance,
             decoder: Decoder::new(instance),
-            random: Random(search.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            random: Random::new(search.seed),
             device: plan.device.clone(),
             position: vec![0; order.len()],
             order,
@@ -188,9 +188,13 @@ impl<'a> Walk<'a> {
 }
 
 /// Marsaglia's xorshift64*: small, seeded, enough for a walk.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -198,7 +202,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 

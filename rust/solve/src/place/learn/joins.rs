@@ -4,6 +4,7 @@ use super::load::{Item, Join};
 use super::model::Model;
 use crate::place::instance::{Instance, NEVER, Ticks};
 use crate::place::reach::Reach;
+use std::rc::Rc;
 
 /// Beyond this many items in all, joins cost more than they prune.
 const MOST_ITEMS: usize = 40_000;
@@ -38,9 +39,9 @@ impl Model<'_> {
             items += join.items.len();
             items <= MOST_ITEMS
         });
-        self.engine.loads.joins = joins;
         let variables = self.engine.levels.len();
-        self.engine.loads.index(variables);
+        self.engine.loads.index(&joins, variables);
+        self.engine.joins = Rc::new(joins);
     }
 
     /// All ops that may be on `device` and precede `op` (all ops without one).

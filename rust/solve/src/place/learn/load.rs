@@ -7,6 +7,7 @@
 use super::engine::{Cause, Conflict, Engine, Reason};
 use super::literal::Lit;
 use crate::place::instance::Ticks;
+use std::rc::Rc;
 
 /// A task that may be in the set: on the device when `lit` holds.
 #[derive(Clone, Debug)]
@@ -33,9 +34,21 @@ pub(crate) struct Memory {
     pub(crate) capacity: f64,
 }
 
+/// Why a join moved its target or excluded a task: the items that were true and late enough at that moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JoinReason {
+    join: u32,
+    head: Ticks,
+    tail: Ticks,
+    /// Lengths of the trail and of the entries at that moment.
+    trail: u32,
+    entries: u32,
+    /// The excluded item and the end it would have caused; none for a moved target.
+    item: Option<(u32, Ticks)>,
+}
+
 #[derive(Default)]
 pub(crate) struct Loads {
-    pub(crate) joins: Vec<Join>,
     pub(crate) memories: Vec<Memory>,
     untouched: bool,
     /// Variables that occur in an item.
@@ -55,9 +68,9 @@ struct Subset {
 
 impl Loads {
     /// Once, when joins and memories are complete.
-    pub(crate) fn index(&mut self, variables: usize) {
+    pub(crate) fn index(&mut self, joins: &[Join], variables: usize) {
         self.relevant = vec![false; variables];
-        let joined = self.joins.iter().flat_map(|join| join.items.iter().map(|item| item.lit));
+        let joined = joins.iter().flat_map(|join| join.items.iter().map(|item| item.lit));
         let stored = self.memories.iter().flat_map(|memory| memory.items.iter().map(|item| item.0));
         joined.chain(stored).for_each(|lit| self.relevant[lit.variable()] = true);
     }
@@ -93,8 +106,9 @@ impl Engine {
         for memory in &loads.memories {
             self.propagate_memory(memory)?;
         }
-        for join in &loads.joins {
-            self.propagate_join(join, heads)?;
+        let joins = Rc::clone(&self.joins);
+        for (k, join) in joins.iter().enumerate() {
+            self.propagate_join(k as u32, join, heads)?;
         }
         Ok(())
     }
@@ -129,12 +143,15 @@ impl Engine {
         (start, length)
     }
 
-    fn propagate_join(&mut self, join: &Join, heads: &mut Vec<(Ticks, u32)>) -> Result<(), Conflict> {
+    fn propagate_join(&mut self, k: u32, join: &Join, heads: &mut Vec<(Ticks, u32)>) -> Result<(), Conflict> {
         heads.clear();
         for (k, item) in join.items.iter().enumerate() {
             if self.is_true(item.lit) {
                 heads.push((self.bounds[item.bound as usize] + item.offset, k as u32));
             }
+        }
+        if self.harmless(join, heads) {
+            return Ok(());
         }
         let mut best: Option<Subset> = None;
         for &(head, _) in heads.iter() {
@@ -142,7 +159,7 @@ impl Engine {
                 continue;
             }
             let subset = subset(join, heads, head);
-            self.exclude(join, heads, &subset)?;
+            self.exclude(k, join, &subset);
             if best.as_ref().is_none_or(|b| subset.value > b.value) {
                 best = Some(subset);
             }
@@ -151,42 +168,69 @@ impl Engine {
         if best.value <= self.bounds[join.target as usize] {
             return Ok(());
         }
-        let mut lits = vec![];
-        self.explain_subset(join, heads, best.head, best.tail, &mut lits);
-        let (start, length) = self.pooled(lits);
-        self.tighten(join.target, best.value, Cause::Pool(start, length))
+        let reason = self.reason(k, best.head, best.tail, None);
+        self.tighten(join.target, best.value, Cause::Join(reason))
+    }
+
+    /// Whether the join can neither move its target nor exclude a task: by the sum of all, the longest open task
+    /// and the largest head and tail.
+    fn harmless(&self, join: &Join, heads: &[(Ticks, u32)]) -> bool {
+        let Some(last) = heads.iter().map(|&(head, _)| head).max() else { return true };
+        let tail = |&(_, k): &(Ticks, u32)| join.items[k as usize].tail;
+        let sum: Ticks = heads.iter().map(|&(_, k)| join.items[k as usize].length).sum();
+        let open = join.items.iter().filter(|item| self.is_free(item.lit));
+        let longest = open.map(|item| item.length).max().unwrap_or(0);
+        let most = last + sum + heads.first().map_or(0, tail);
+        most <= self.bounds[join.target as usize] && most + longest <= -self.bounds[join.target as usize ^ 1]
+    }
+
+    fn reason(&mut self, join: u32, head: Ticks, tail: Ticks, item: Option<(u32, Ticks)>) -> u32 {
+        let (trail, entries) = (self.trail.len() as u32, self.entries.len() as u32);
+        self.join_reasons.push(JoinReason { join, head, tail, trail, entries, item });
+        self.join_reasons.len() as u32 - 1
     }
 
     /// Open tasks that would make the subset end too late are not on this device.
-    fn exclude(&mut self, join: &Join, heads: &[(Ticks, u32)], subset: &Subset) -> Result<(), Conflict> {
+    fn exclude(&mut self, k: u32, join: &Join, subset: &Subset) {
         let limit = -self.bounds[join.target as usize ^ 1];
-        for item in &join.items {
+        for (i, item) in join.items.iter().enumerate() {
             let value = subset.head + subset.sum + item.length + subset.least_tail.min(item.tail);
             if value <= limit || !self.is_free(item.lit) {
                 continue;
             }
-            if self.bounds[item.bound as usize] + item.offset < subset.head {
-                continue;
+            if self.bounds[item.bound as usize] + item.offset >= subset.head {
+                let reason = self.reason(k, subset.head, Ticks::MIN, Some((i as u32, value)));
+                self.assign(!item.lit, Reason::Join(reason));
             }
-            let mut lits = vec![];
-            self.explain_subset(join, heads, subset.head, Ticks::MIN, &mut lits);
-            self.explain_bound(self.latest[item.bound as usize], subset.head - item.offset, &mut lits);
-            let opposite = join.target ^ 1;
-            self.explain_bound(self.latest[opposite as usize], 1 - value, &mut lits);
-            let (start, length) = self.pooled(lits);
-            self.assign(!item.lit, Reason::Pool(start, length));
         }
-        Ok(())
     }
 
-    fn explain_subset(&self, join: &Join, heads: &[(Ticks, u32)], head: Ticks, tail: Ticks, into: &mut Conflict) {
-        for &(h, k) in heads {
-            let item = &join.items[k as usize];
-            if h >= head && item.tail >= tail {
+    /// Literals and bounds behind a join's conclusion.
+    pub(crate) fn explain_join(&self, reason: u32, need: &mut impl FnMut(u32, Ticks), into: &mut Conflict) {
+        let reason = self.join_reasons[reason as usize];
+        let join = &self.joins[reason.join as usize];
+        for item in join.items.iter().filter(|item| item.tail >= reason.tail) {
+            let held = self.is_true(item.lit) && self.positions[item.lit.variable()] < reason.trail;
+            let entry = self.entry_before(item.bound, reason.entries);
+            if held && self.entries[entry as usize].value + item.offset >= reason.head {
                 into.push(item.lit);
-                self.explain_bound(self.latest[item.bound as usize], head - item.offset, into);
+                need(entry, reason.head - item.offset);
             }
         }
+        if let Some((k, value)) = reason.item {
+            let item = &join.items[k as usize];
+            need(self.entry_before(item.bound, reason.entries), reason.head - item.offset);
+            need(self.entry_before(join.target ^ 1, reason.entries), 1 - value);
+        }
+    }
+
+    /// The latest entry of a bound among the first `entries`.
+    fn entry_before(&self, bound: u32, entries: u32) -> u32 {
+        let mut entry = self.latest[bound as usize];
+        while entry >= entries {
+            entry = self.entries[entry as usize].previous;
+        }
+        entry
     }
 }
 

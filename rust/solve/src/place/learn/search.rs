@@ -59,6 +59,35 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// With the devices of `plan` for all but the `free` groups.
+    pub(crate) fn placed(instance: &'a Instance, limit: Ticks, plan: &Plan, free: &[bool]) -> Self {
+        let mut solver = Self::new(instance, limit);
+        for (group, &device) in plan.device.iter().enumerate().filter(|&(group, _)| !free[group]) {
+            let lit = solver.model.on[group][device];
+            solver.model.require(&[lit]);
+        }
+        solver.model.root();
+        solver
+    }
+
+    /// And with the order of `plan` among ops of groups that are not free.
+    pub(crate) fn frozen(instance: &'a Instance, limit: Ticks, plan: &Plan, free: &[bool]) -> Self {
+        let mut solver = Self::placed(instance, limit, plan, free);
+        let kept = |node: usize| node < instance.ops() && !free[instance.group_of[node]];
+        for k in 0..solver.model.pairs.len() {
+            let pair = solver.model.pairs[k];
+            if kept(pair.first) && kept(pair.second) {
+                let first = (plan.start[pair.first], pair.first) < (plan.start[pair.second], pair.second);
+                let lit = if first { pair.before } else { pair.after };
+                if plan.device_of(instance, pair.first) == plan.device_of(instance, pair.second) {
+                    solver.model.require(&[lit]);
+                }
+            }
+        }
+        solver.model.root();
+        solver
+    }
+
     /// Plans of this makespan and below are looked for.
     pub(crate) fn limit(&self) -> Ticks {
         self.limit
