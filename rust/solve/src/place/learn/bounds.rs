@@ -67,7 +67,7 @@ impl Engine {
 
     /// Arcs on the side of the bound that changed.
     pub(crate) fn propagate_bound(&mut self, bound: u32) -> Result<(), Conflict> {
-        self.loads.touch();
+        self.loads.touch_bound(bound);
         let node = (bound / 2) as usize;
         let late = bound % 2 == 1;
         let count = if late { self.incoming[node].len() } else { self.outgoing[node].len() };

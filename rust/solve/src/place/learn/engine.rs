@@ -179,10 +179,11 @@ impl Engine {
 
     /// Undo everything above `level`, telling `freed` of each literal.
     pub(crate) fn backtrack(&mut self, level: u32, mut freed: impl FnMut(Lit)) {
-        self.queue.drain(..).for_each(|b| self.queued[b as usize] = false);
         if self.level() <= level {
             return;
         }
+        self.queue.drain(..).for_each(|b| self.queued[b as usize] = false);
+        self.loads.settle();
         let mark = self.marks[level as usize];
         self.marks.truncate(level as usize);
         for lit in self.trail.drain(mark.trail..).rev() {

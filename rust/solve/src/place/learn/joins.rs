@@ -40,7 +40,8 @@ impl Model<'_> {
             items <= MOST_ITEMS
         });
         let variables = self.engine.levels.len();
-        self.engine.loads.index(&joins, variables);
+        let bounds = self.engine.bounds.len();
+        self.engine.loads.index(&joins, bounds, variables);
         self.engine.joins = Rc::new(joins);
     }
 
