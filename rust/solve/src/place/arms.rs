@@ -21,6 +21,9 @@ const SHARE: f64 = 0.6;
 /// Placements of the light arms tried one by one.
 const MOST_PLACEMENTS: usize = 4_096;
 
+/// The heavy arm may take this many times the effort on the whole: its bound serves all later rounds.
+const ARM: u64 = 64;
+
 /// Conflicts spent on fitting the light arms by reordering.
 const SQUEEZE: u64 = 20_000;
 
@@ -29,9 +32,11 @@ pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact
     let segments = Segments::new(instance);
     let kept = heavy(instance, &segments)?;
     let part = Restricted::new(instance, &kept);
-    let mut exact = minimise(&part.instance, &Effort { incumbent: None, ..*effort });
-    let plan = exact.plan.take();
+    let conflicts = effort.conflicts.saturating_mul(ARM);
+    let mut exact = minimise(&part.instance, &Effort { incumbent: None, conflicts, ..*effort });
     let bound = exact.lower_bound;
+    // Worth fitting only around a plan that meets the bound.
+    let plan = exact.plan.take().filter(|plan| plan.makespan <= bound);
     exact.plan = plan.and_then(|plan| fit(instance, &part, &plan).or_else(|| squeeze(instance, &part, &plan, bound, effort)));
     Some(exact)
 }

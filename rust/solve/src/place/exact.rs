@@ -34,10 +34,13 @@ impl Effort<'_> {
 }
 
 /// Local search evaluations before the proof starts, per op.
-const WARM_UP: usize = 40;
+const WARM_UP: usize = 200;
 
 /// Ops from which plans are improved by windows between rounds.
 const POLISH_FROM: usize = 24;
+
+/// Conflicts on windows per conflict of a round.
+const WINDOWS: u64 = 4;
 
 /// Annealing evaluations per conflict of a round.
 const ANNEAL: usize = 10;
@@ -133,7 +136,7 @@ impl<'a, 'b> Proof<'a, 'b> {
         let search = Search { evaluations: (round as usize).saturating_mul(ANNEAL), seed: round };
         let plan = improve(self.instance, plan, &search, effort.stop);
         let bound = self.exact.lower_bound;
-        let (plan, spent) = polish(self.instance, plan, bound, round, &Effort { conflicts: round, ..*effort });
+        let (plan, spent) = polish(self.instance, plan, bound, round, &Effort { conflicts: round * WINDOWS, ..*effort });
         self.exact.explored += spent;
         self.exact.plan = Some(plan);
     }

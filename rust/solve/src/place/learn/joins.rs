@@ -7,11 +7,20 @@ use crate::place::reach::Reach;
 use std::rc::Rc;
 
 /// Beyond this many items in all, joins cost more than they prune.
-const MOST_ITEMS: usize = 40_000;
+const MOST_ITEMS: usize = 8_000;
+
+/// Which joins a search reasons with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// At every op where paths meet: for proofs.
+    All,
+    /// At the origin and the end only: for finding plans quickly.
+    Ends,
+}
 
 impl Model<'_> {
-    /// Joins at ops where paths meet, and at the origin and the end for all ops.
-    pub(crate) fn joins(&mut self) {
+    /// Joins at the origin and the end for all ops, and at ops where paths meet.
+    pub(crate) fn joins(&mut self, which: Joins) {
         let instance = self.instance;
         let reach = Reach::new(instance);
         let mut joins = vec![];
@@ -23,7 +32,8 @@ impl Model<'_> {
             let first = edges.first().map(|e| e.op);
             edges.iter().any(|e| Some(e.op) != first)
         };
-        for op in 0..instance.ops() {
+        let inner = if which == Joins::All { instance.ops() } else { 0 };
+        for op in 0..inner {
             for device in 0..instance.devices {
                 if meets(&instance.inputs[op]) {
                     joins.push(self.before(op, Some(op), device, &reach));

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::literal::{Lit, TRUE};
+use super::joins::Joins;
 use super::load::Memory;
 use crate::place::instance::{Instance, Ticks};
 use crate::place::problem::Links;
@@ -39,7 +40,7 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn new(instance: &'a Instance, limit: Ticks) -> Self {
+    pub(crate) fn new(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
         let transfers = if instance.links == Links::Delay { 0 } else { instance.nets.len() * instance.devices };
         let mut model = Self {
             instance,
@@ -55,7 +56,7 @@ impl<'a> Model<'a> {
         model.op_arcs();
         model.edges();
         model.memory();
-        model.joins();
+        model.joins(joins);
         model.root();
         model.order_pairs();
         model.root();

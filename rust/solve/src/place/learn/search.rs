@@ -2,6 +2,7 @@
 
 use super::analyze::{Analyzer, Lesson};
 use super::decide::Memory;
+use super::joins::Joins;
 use super::engine::{Cause, Conflict, Reason};
 use super::literal::TRUE;
 use super::model::Model;
@@ -45,7 +46,11 @@ pub(crate) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(crate) fn new(instance: &'a Instance, limit: Ticks) -> Self {
-        let model = Model::new(instance, limit);
+        Self::with(instance, limit, Joins::All)
+    }
+
+    fn with(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
+        let model = Model::new(instance, limit, joins);
         let variables = model.engine.levels.len();
         Self {
             model,
@@ -61,7 +66,7 @@ impl<'a> Solver<'a> {
 
     /// With the devices of `plan` for all but the `free` groups.
     pub(crate) fn placed(instance: &'a Instance, limit: Ticks, plan: &Plan, free: &[bool]) -> Self {
-        let mut solver = Self::new(instance, limit);
+        let mut solver = Self::with(instance, limit, Joins::Ends);
         for (group, &device) in plan.device.iter().enumerate().filter(|&(group, _)| !free[group]) {
             let lit = solver.model.on[group][device];
             solver.model.require(&[lit]);
