@@ -7,7 +7,8 @@ use super::elimination::states;
 use super::exact::{Effort, Exact, minimise};
 use super::instance::{Instance, Ticks};
 use super::module::{inputs, outputs};
-use super::neighbourhood::reorder;
+use super::local_search::Random;
+use super::neighbourhood::{ball, reorder};
 use super::plan::{Decoder, Plan, Sent};
 use super::separator::Segments;
 use std::collections::BTreeMap;
@@ -25,7 +26,11 @@ const MOST_PLACEMENTS: usize = 4_096;
 const ARM: u64 = 64;
 
 /// Conflicts spent on fitting the light arms by reordering.
-const SQUEEZE: u64 = 20_000;
+const SQUEEZE: u64 = 1_000;
+
+/// Times this is tried, and ops freed each time.
+const ATTEMPTS: usize = 12;
+const FREED: usize = 16;
 
 /// Bound from the heaviest arm, with a plan of everything when the others fit in.
 pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact> {
@@ -146,7 +151,18 @@ fn squeeze(instance: &Instance, part: &Restricted, plan: &Plan, limit: Ticks, ef
         (known.device[group], free[group]) = (device, false);
     }
     part.ops.iter().zip(&plan.start).for_each(|(&op, &start)| known.start[op] = start);
-    reorder(instance, &known, &free, limit, &Effort { conflicts: SQUEEZE, incumbent: None, ..*effort })
+    let effort = Effort { conflicts: SQUEEZE, incumbent: None, ..*effort };
+    let mut random = Random::new(1);
+    (0..ATTEMPTS).find_map(|attempt| {
+        if attempt > 0 && (effort.stop)() {
+            return None;
+        }
+        // First only orders change, then the devices of a few ops of the part too.
+        let mut open = free.clone();
+        let near = if attempt == 0 { vec![] } else { ball(instance, FREED, &mut random) };
+        near.iter().for_each(|&op| open[instance.group_of[op]] = true);
+        reorder(instance, &known, &open, limit, &effort)
+    })
 }
 
 /// The tasks of the part, which stay where they are.

@@ -6,7 +6,7 @@ use super::chain::Chain;
 use super::instance::{Instance, Ticks};
 use super::learn::{self, Solver, Verdict};
 use super::list::first_plan;
-use super::local_search::{Search, improve};
+use super::local_search::{HOT, Search, WARM, improve};
 use super::neighbourhood::polish;
 use super::plan::Plan;
 use std::collections::BTreeMap;
@@ -33,11 +33,14 @@ impl Effort<'_> {
     pub(crate) const FIRST: u64 = 2_000;
 }
 
-/// Local search evaluations before the proof starts, per op.
-const WARM_UP: usize = 200;
+/// Local search evaluations before the proof starts, per op: few for modules, which are proved at once.
+const WARM_UP: [usize; 2] = [20, 200];
 
 /// Ops from which plans are improved by windows between rounds.
 const POLISH_FROM: usize = 24;
+
+/// Ops above which good plans come from local search rather than from clause learning.
+const LARGE: usize = 80;
 
 /// Conflicts on windows per conflict of a round.
 const WINDOWS: u64 = 4;
@@ -67,10 +70,9 @@ fn fits(instance: &Instance, exact: &Exact) -> bool {
 }
 
 fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
-    let warm = Search { evaluations: WARM_UP * instance.ops(), seed: 1 };
     let start = || {
         let first = effort.incumbent.cloned().or_else(|| first_plan(instance));
-        first.map(|plan| improve(instance, plan, &warm, effort.stop))
+        first.map(|plan| warm_up(instance, plan, effort))
     };
     let bound = bound.max(lower_bound(instance));
     let mut exact = match heaviest_arm(instance, effort) {
@@ -81,6 +83,14 @@ fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
     exact.lower_bound = exact.lower_bound.max(bound);
     Proof::new(instance, &mut exact).run(effort);
     exact
+}
+
+/// A short walk for modules; for large instances a walk at each heat, each from the best so far.
+fn warm_up(instance: &Instance, plan: Plan, effort: &Effort) -> Plan {
+    let large = instance.ops() > LARGE;
+    let evaluations = WARM_UP[usize::from(large)] * instance.ops();
+    let heats: &[f64] = if large { &[HOT, HOT / 3.0, WARM] } else { &[WARM] };
+    heats.iter().fold(plan, |plan, &heat| improve(instance, plan, &Search { evaluations, seed: 1, heat }, effort.stop))
 }
 
 /// Everything one after the other with every transfer: no schedule needs longer.
@@ -96,11 +106,13 @@ struct Proof<'a, 'b> {
     instance: &'a Instance,
     exact: &'b mut Exact,
     above: Option<Solver<'a>>,
+    /// Whether the next annealing starts hot.
+    hot: bool,
 }
 
 impl<'a, 'b> Proof<'a, 'b> {
     fn new(instance: &'a Instance, exact: &'b mut Exact) -> Self {
-        Self { instance, exact, above: None }
+        Self { instance, exact, above: None, hot: false }
     }
 
     fn value(&self) -> Ticks {
@@ -133,7 +145,8 @@ impl<'a, 'b> Proof<'a, 'b> {
             return;
         }
         let Some(plan) = self.exact.plan.take() else { return };
-        let search = Search { evaluations: (round as usize).saturating_mul(ANNEAL), seed: round };
+        let search = Search { evaluations: (round as usize).saturating_mul(ANNEAL), seed: round, heat: if self.hot { HOT } else { WARM } };
+        self.hot = !self.hot;
         let plan = improve(self.instance, plan, &search, effort.stop);
         let bound = self.exact.lower_bound;
         let (plan, spent) = polish(self.instance, plan, bound, round, &Effort { conflicts: round * WINDOWS, ..*effort });
@@ -144,8 +157,11 @@ impl<'a, 'b> Proof<'a, 'b> {
     fn from_above(&mut self, conflicts: u64, effort: &Effort) {
         let limit = self.value() - 1;
         let mut solver = match self.above.take() {
-            Some(solver) if solver.limit() <= limit => solver,
-            _ => Solver::new(self.instance, limit),
+            Some(mut solver) => {
+                solver.lower_limit(limit);
+                solver
+            }
+            None => Solver::new(self.instance, limit),
         };
         if let Some(plan) = &self.exact.plan {
             solver.remember(plan);

@@ -8,11 +8,16 @@ use super::plan::{Decoder, Plan};
 pub(crate) struct Search {
     pub(crate) evaluations: usize,
     pub(crate) seed: u64,
+    /// Relative rise of the makespan accepted with probability 1/e at the start.
+    pub(crate) heat: f64,
 }
 
-/// Relative rise of the makespan accepted with probability 1/e at the start and the end of the annealing.
-const HOT: f64 = 0.02;
-const COLD: f64 = 0.000_2;
+/// Heats of the annealing: from a known plan, and to leave its basin when transfers are long.
+pub(crate) const WARM: f64 = 0.02;
+pub(crate) const HOT: f64 = 0.15;
+
+/// The heat falls to this share of the start.
+const COOLING: f64 = 0.01;
 
 /// The best plan met on a walk from `plan`; never worse than `plan`.
 pub(crate) fn improve(instance: &Instance, plan: Plan, search: &Search, stop: &dyn Fn() -> bool) -> Plan {
@@ -33,6 +38,7 @@ struct Walk<'a> {
     value: Ticks,
     best: Plan,
     evaluations: usize,
+    heat: f64,
 }
 
 /// What a move changed, to take it back.
@@ -60,6 +66,7 @@ impl<'a> Walk<'a> {
             value: plan.makespan,
             best: plan,
             evaluations: search.evaluations,
+            heat: search.heat,
         };
         walk.index(0, walk.order.len() - 1);
         walk.value = walk.decoder.decode(&walk.device, &walk.order);
@@ -73,7 +80,7 @@ impl<'a> Walk<'a> {
                 break;
             }
             let progress = step as f64 / self.evaluations as f64;
-            let heat = HOT * (COLD / HOT).powf(progress) * self.best.makespan as f64;
+            let heat = self.heat * COOLING.powf(progress) * self.best.makespan as f64;
             self.step(heat);
         }
         self.best

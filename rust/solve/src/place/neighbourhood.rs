@@ -27,7 +27,12 @@ pub(crate) fn polish(
     let mut random = Random::new(seed);
     let (mut spent, mut width, mut failures) = (0, FEWEST, 0);
     while spent < effort.conflicts && plan.makespan > bound && !(effort.stop)() {
-        let free = window(instance, &plan, width, &mut random);
+        let ops = if random.below(2) == 0 {
+            window(instance, &plan, width, &mut random)
+        } else {
+            ball(instance, width, &mut random)
+        };
+        let free = groups_of(instance, &ops);
         let (better, conflicts) = improve_window(instance, &plan, &free, effort);
         // Building the model costs about as much as some conflicts.
         spent += conflicts + 20;
@@ -42,13 +47,42 @@ pub(crate) fn polish(
     (plan, spent)
 }
 
-/// Groups of the `width` ops that start nearest to a random op's start.
-fn window(instance: &Instance, plan: &Plan, width: usize, random: &mut Random) -> Vec<bool> {
+/// The `width` ops that start nearest to a random op's start.
+fn window(instance: &Instance, plan: &Plan, width: usize, random: &mut Random) -> Vec<usize> {
     let centre = plan.start[random.below(instance.ops())];
     let mut ops: Vec<usize> = (0..instance.ops()).collect();
     ops.sort_by_key(|&op| ((plan.start[op] - centre).abs(), op));
+    ops.truncate(width);
+    ops
+}
+
+/// The `width` ops nearest to a random op in the graph: what communicates moves together.
+pub(crate) fn ball(instance: &Instance, width: usize, random: &mut Random) -> Vec<usize> {
+    let mut ops = vec![random.below(instance.ops())];
+    let mut seen = vec![false; instance.ops()];
+    seen[ops[0]] = true;
+    let mut next = 0;
+    while next < ops.len() && ops.len() < width {
+        let op = ops[next];
+        let edges = instance.inputs[op].iter().chain(&instance.outputs[op]);
+        let mut fresh: Vec<usize> = edges.map(|edge| edge.op).filter(|&op| !seen[op]).collect();
+        // Which of many neighbours get in is left to chance.
+        let turn = if fresh.is_empty() { 0 } else { random.below(fresh.len()) };
+        fresh.rotate_left(turn);
+        for op in fresh {
+            if !std::mem::replace(&mut seen[op], true) {
+                ops.push(op);
+            }
+        }
+        next += 1;
+    }
+    ops.truncate(width);
+    ops
+}
+
+fn groups_of(instance: &Instance, ops: &[usize]) -> Vec<bool> {
     let mut free = vec![false; instance.groups.len()];
-    ops[..width.min(ops.len())].iter().for_each(|&op| free[instance.group_of[op]] = true);
+    ops.iter().for_each(|&op| free[instance.group_of[op]] = true);
     free
 }
 

@@ -51,11 +51,11 @@ impl<'a> Solver<'a> {
 
     fn with(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
         let model = Model::new(instance, limit, joins);
-        let variables = model.engine.levels.len();
+        let memory = preferences(&model, limit);
         Self {
             model,
             limit,
-            memory: Memory::new(variables),
+            memory,
             analyzer: Analyzer::default(),
             conflicts: 0,
             restarts: 0,
@@ -184,11 +184,19 @@ impl<'a> Solver<'a> {
 
     fn accept(&mut self) -> Plan {
         let plan = self.plan();
-        self.restart();
-        self.limit = plan.makespan - 1;
-        let limit = 2 * self.model.end() as u32 + 1;
-        self.model.consistent &= self.model.engine.tighten(limit, 1 - plan.makespan, Cause::Root).is_ok();
+        self.lower_limit(plan.makespan - 1);
         plan
+    }
+
+    /// Look only for plans of at most `limit` from now on; what was learned stays true.
+    pub(crate) fn lower_limit(&mut self, limit: Ticks) {
+        if limit >= self.limit {
+            return;
+        }
+        self.restart();
+        self.limit = limit;
+        let bound = 2 * self.model.end() as u32 + 1;
+        self.model.consistent &= self.model.engine.tighten(bound, -limit, Cause::Root).is_ok();
     }
 
     fn plan(&self) -> Plan {
@@ -222,6 +230,18 @@ impl<'a> Solver<'a> {
         }
         sent
     }
+}
+
+/// Groups with the least slack first.
+fn preferences(model: &Model, limit: Ticks) -> Memory {
+    let mut memory = Memory::new(model.engine.levels.len());
+    for (lits, ops) in model.on.iter().zip(&model.instance.groups) {
+        let slack = |&op: &usize| -model.engine.bounds[2 * op + 1] - model.engine.bounds[2 * op];
+        let least = ops.iter().map(slack).min().unwrap_or(0).max(0);
+        let weight = 1.0 - least as f64 / limit.max(1) as f64;
+        lits.iter().for_each(|lit| memory.prefer(lit.variable(), weight));
+    }
+    memory
 }
 
 /// 1, 1, 2, 1, 1, 2, 4, ... (Luby, Sinclair and Zuckerman 1993).
