@@ -51,7 +51,9 @@ def trace(placement: Placement) -> dict[str, Any]:
         for name, kind, start, finish, critical in spans:
             times = {"ts": start * _MICROSECONDS, "dur": (finish - start) * _MICROSECONDS}
             args = {"critical": critical}
-            events.append({"ph": "X", "pid": 0, "tid": thread, "name": name, "cat": kind, "args": args, **times})
+            events.append(
+                {"ph": "X", "pid": 0, "tid": thread, "name": name, "cat": kind, "args": args, **times}
+            )
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 

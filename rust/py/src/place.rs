@@ -1,6 +1,8 @@
 //! Placement: dict in, dict out.
 
-use dielet_solve::place::{self, Answer, CriticalPath, ForwardOp, Options, Placed, Problem, Schedule, Tensor};
+use dielet_solve::place::{
+    self, Answer, CriticalPath, ForwardOp, Options, Placed, Problem, Schedule, Tensor,
+};
 use dielet_solve::proof::{Proof, Stop};
 use pyo3::prelude::*;
 use pythonize::pythonize;

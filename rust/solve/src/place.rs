@@ -4,6 +4,9 @@
 //! A [`Schedule`] says where and when each op runs and each tensor travels; [`check()`] verifies one
 //! independently of how it was found. [`list_schedule`] is a heuristic.
 
+// Counts become ticks in signatures and loads; all are far below 2^63.
+#![allow(clippy::cast_possible_wrap)]
+
 mod arms;
 mod bound;
 mod chain;
@@ -28,10 +31,10 @@ mod solve;
 mod symmetry;
 mod timeline;
 
-pub use critical::{CriticalPath, critical_path};
 pub use check::{Violation, check};
+pub use critical::{CriticalPath, critical_path};
 pub use list::list_schedule;
 pub use mirror::{ForwardOp, training_step};
 pub use problem::{Links, MAX_DEVICES, MAX_OPS, Op, Phase, PlaceError, Problem, Tensor};
-pub use solve::{Answer, Infeasible, Options, Placed, place};
 pub use schedule::{OpSlot, Schedule, TransferSlot};
+pub use solve::{Answer, Infeasible, Options, Placed, place};

@@ -97,7 +97,9 @@ def _non_negative(value: float, what: str, may_forbid: bool = False) -> None:
 def _check_tensor(source: str, tensor: TaskTensor, names: set[str]) -> None:
     for name in (tensor.producer, *tensor.consumers):
         if name not in names:
-            raise ModelError(f"{source}: an edge names op `{name}`, which is not in the graph; add it or drop the edge")
+            raise ModelError(
+                f"{source}: an edge names op `{name}`, which is not in the graph; add it or drop the edge"
+            )
     for value in (tensor.bytes, tensor.seconds):
         if value is not None:
             _non_negative(value, f"{source}: the output of op `{tensor.producer}`")

@@ -6,8 +6,8 @@
 use super::elimination::states;
 use super::exact::{Effort, Exact, minimise};
 use super::instance::{Instance, Ticks};
-use super::module::{inputs, outputs};
 use super::local_search::Random;
+use super::module::{inputs, outputs};
 use super::neighbourhood::{ball, reorder};
 use super::plan::{Decoder, Plan, Sent};
 use super::separator::Segments;
@@ -42,7 +42,9 @@ pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact
     let bound = exact.lower_bound;
     // Worth fitting only around a plan that meets the bound.
     let plan = exact.plan.take().filter(|plan| plan.makespan <= bound);
-    exact.plan = plan.and_then(|plan| fit(instance, &part, &plan).or_else(|| squeeze(instance, &part, &plan, bound, effort)));
+    exact.plan = plan.and_then(|plan| {
+        fit(instance, &part, &plan).or_else(|| squeeze(instance, &part, &plan, bound, effort))
+    });
     Some(exact)
 }
 
@@ -109,7 +111,8 @@ impl Restricted {
             }
         }
         let at = |op: &usize| groups.binary_search(&instance.group_of[*op]).unwrap_or(0);
-        let members = |g: &usize| instance.groups[*g].iter().filter_map(|op| local.get(op).copied()).collect();
+        let members =
+            |g: &usize| instance.groups[*g].iter().filter_map(|op| local.get(op).copied()).collect();
         let part = Instance {
             times: kept.iter().map(|&op| instance.times[op].clone()).collect(),
             moves: tensors.iter().map(|&t| instance.moves[t].clone()).collect(),
@@ -139,14 +142,24 @@ fn fit(instance: &Instance, part: &Restricted, plan: &Plan) -> Option<Plan> {
     let fixed = Fixed::new(instance, part, plan);
     states(open.len(), instance.devices).find_map(|state| {
         open.iter().zip(&state).for_each(|(&g, &d)| device[g] = d);
-        open.iter().all(|&g| instance.may(g, device[g])).then(|| fixed.complete(&device, plan.makespan)).flatten()
+        open.iter()
+            .all(|&g| instance.may(g, device[g]))
+            .then(|| fixed.complete(&device, plan.makespan))
+            .flatten()
     })
 }
 
 /// As `fit`, but the tasks of the part may change their order, not their devices.
-fn squeeze(instance: &Instance, part: &Restricted, plan: &Plan, limit: Ticks, effort: &Effort) -> Option<Plan> {
+fn squeeze(
+    instance: &Instance,
+    part: &Restricted,
+    plan: &Plan,
+    limit: Ticks,
+    effort: &Effort,
+) -> Option<Plan> {
     let mut free = vec![true; instance.groups.len()];
-    let mut known = Plan { device: vec![0; free.len()], start: vec![0; instance.ops()], sent: vec![], makespan: 0 };
+    let mut known =
+        Plan { device: vec![0; free.len()], start: vec![0; instance.ops()], sent: vec![], makespan: 0 };
     for (&group, &device) in part.groups.iter().zip(&plan.device) {
         (known.device[group], free[group]) = (device, false);
     }
@@ -160,7 +173,9 @@ fn squeeze(instance: &Instance, part: &Restricted, plan: &Plan, limit: Ticks, ef
         // First only orders change, then the devices of a few ops of the part too.
         let mut open = free.clone();
         let near = if attempt == 0 { vec![] } else { ball(instance, FREED, &mut random) };
-        near.iter().for_each(|&op| open[instance.group_of[op]] = true);
+        for op in near {
+            open[instance.group_of[op]] = true;
+        }
         reorder(instance, &known, &open, limit, &effort)
     })
 }

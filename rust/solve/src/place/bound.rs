@@ -17,7 +17,8 @@ fn longest_path(instance: &Instance) -> Ticks {
         for d in instance.choices(group) {
             let ready = instance.inputs[op].iter().map(|edge| {
                 let arrival = |s: usize| {
-                    finish[edge.op * devices + s] + if s == d { 0 } else { instance.move_ticks(edge.tensor, s, d) }
+                    finish[edge.op * devices + s]
+                        + if s == d { 0 } else { instance.move_ticks(edge.tensor, s, d) }
                 };
                 let other = instance.group_of[edge.op];
                 let sources = instance.choices(other).filter(|&s| other != group || s == d);

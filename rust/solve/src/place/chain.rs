@@ -84,7 +84,7 @@ impl<'a> Chain<'a> {
             if (effort.stop)() || open.iter().all(|key| self.entries[key].conflicts > effort.conflicts) {
                 break;
             }
-            self.refine(open, effort);
+            self.refine(&open, effort);
         }
         if best.plan.is_none() {
             best.plan = self.best_plan();
@@ -121,7 +121,13 @@ impl<'a> Chain<'a> {
         eliminate(tables, self.variables.len(), devices)
     }
 
-    fn cost(&mut self, m: usize, boundary: &[usize], state: &[usize], cost: impl Fn(&Entry) -> Ticks) -> Ticks {
+    fn cost(
+        &mut self,
+        m: usize,
+        boundary: &[usize],
+        state: &[usize],
+        cost: impl Fn(&Entry) -> Ticks,
+    ) -> Ticks {
         if boundary.iter().zip(state).any(|(&g, &d)| !self.instance.may(g, d)) {
             return NEVER;
         }
@@ -168,16 +174,17 @@ impl<'a> Chain<'a> {
     }
 
     /// Work on the open entries, equal ones once.
-    fn refine(&mut self, open: Vec<Key>, effort: &Effort) {
+    fn refine(&mut self, open: &[Key], effort: &Effort) {
         let mut unique: BTreeMap<Vec<Ticks>, Key> = BTreeMap::new();
-        for key in &open {
+        for key in open {
             unique.entry(self.entries[key].part.instance.signature()).or_insert_with(|| key.clone());
         }
         let jobs: Vec<(Vec<Ticks>, Key)> = unique.into_iter().collect();
         let entries = &self.entries;
         let results = parallel_map(&jobs, effort.stop, |(_, key), stop| {
             let entry = &entries[key];
-            let conflicts = if entry.conflicts == 0 { Effort::FIRST } else { entry.conflicts.saturating_mul(GROWTH) };
+            let conflicts =
+                if entry.conflicts == 0 { Effort::FIRST } else { entry.conflicts.saturating_mul(GROWTH) };
             minimise(&entry.part.instance, &Effort { conflicts, stop, incumbent: entry.plan.as_ref() })
         });
         for ((signature, _), exact) in jobs.into_iter().zip(results) {
@@ -190,7 +197,8 @@ impl<'a> Chain<'a> {
         exact.pruned.iter().for_each(|(reason, count)| *self.pruned.entry(reason).or_default() += count);
         for entry in self.entries.values_mut().filter(|e| e.part.instance.signature() == signature) {
             entry.bound = entry.bound.max(exact.lower_bound);
-            entry.conflicts = if entry.conflicts == 0 { Effort::FIRST } else { entry.conflicts.saturating_mul(GROWTH) };
+            entry.conflicts =
+                if entry.conflicts == 0 { Effort::FIRST } else { entry.conflicts.saturating_mul(GROWTH) };
             let better = |plan: &Plan| entry.plan.as_ref().is_none_or(|old| plan.makespan < old.makespan);
             if let Some(plan) = exact.plan.as_ref().filter(|plan| better(plan)) {
                 entry.plan = Some(plan.clone());
@@ -202,7 +210,12 @@ impl<'a> Chain<'a> {
     /// The plans of the modules set one after the other.
     fn plan(&self, state: &[usize]) -> Option<Plan> {
         let instance = self.instance;
-        let mut plan = Plan { device: vec![0; instance.groups.len()], start: vec![0; instance.ops()], sent: vec![], makespan: 0 };
+        let mut plan = Plan {
+            device: vec![0; instance.groups.len()],
+            start: vec![0; instance.ops()],
+            sent: vec![],
+            makespan: 0,
+        };
         self.variables.iter().zip(state).for_each(|(&group, &d)| plan.device[group] = d);
         let starts = self.segment_starts(state)?;
         for (m, key) in self.keys(state).enumerate() {
@@ -212,7 +225,9 @@ impl<'a> Chain<'a> {
             let time = instance.times[op][plan.device[instance.group_of[op]]];
             plan.start[op] = starts[k + 1] - time;
         }
-        plan.makespan = (0..instance.ops()).map(|op| plan.start[op] + instance.times[op][plan.device_of(instance, op)]).max()?;
+        plan.makespan = (0..instance.ops())
+            .map(|op| plan.start[op] + instance.times[op][plan.device_of(instance, op)])
+            .max()?;
         Some(plan)
     }
 
@@ -234,7 +249,14 @@ impl<'a> Chain<'a> {
         Some(starts)
     }
 
-    fn insert(&self, m: usize, entry: &Entry, state: &[usize], starts: &[Ticks], plan: &mut Plan) -> Option<()> {
+    fn insert(
+        &self,
+        m: usize,
+        entry: &Entry,
+        state: &[usize],
+        starts: &[Ticks],
+        plan: &mut Plan,
+    ) -> Option<()> {
         let local = entry.plan.as_ref()?;
         let relabel = self.relabel(state);
         for (l, &group) in entry.part.groups.iter().enumerate() {
@@ -251,7 +273,8 @@ impl<'a> Chain<'a> {
             for sent in &local.sent {
                 let Some(tensor) = entry.part.tensors[sent.tensor] else { continue };
                 let producer = self.instance.nets[tensor].producer;
-                let segment = self.segments.segment_of[producer] + usize::from(self.segments.is_separator[producer]);
+                let segment =
+                    self.segments.segment_of[producer] + usize::from(self.segments.is_separator[producer]);
                 if segment == k && sent.start <= from + length {
                     let (from, to) = (relabel[sent.from], relabel[sent.to]);
                     plan.sent.push(Sent { tensor, from, to, start: sent.start + shift });

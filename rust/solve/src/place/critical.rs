@@ -25,7 +25,8 @@ enum Task {
 /// One chain from time zero to the makespan, each task starting when the one before ends: an input first, else
 /// whatever held the resource.
 pub fn critical_path(problem: &Problem, schedule: &Schedule) -> CriticalPath {
-    let last = (0..schedule.ops.len()).max_by(|&a, &b| schedule.ops[a].finish_s.total_cmp(&schedule.ops[b].finish_s));
+    let last = (0..schedule.ops.len())
+        .max_by(|&a, &b| schedule.ops[a].finish_s.total_cmp(&schedule.ops[b].finish_s));
     let mut path = CriticalPath::default();
     let mut task = last.map(Task::Op);
     // A chain visits no task twice; the limit guards against cycles among tasks without length.
@@ -61,7 +62,9 @@ fn before(problem: &Problem, schedule: &Schedule, task: Task, path: &CriticalPat
     let neighbours = || (0..schedule.ops.len()).filter(|&i| shares_op(problem, schedule, i, task));
     let queue = || (0..schedule.transfers.len()).filter(|&k| shares_transfer(problem, schedule, k, task));
     let first = arrivals().find(transfer).map(Task::Transfer).or_else(|| inputs().find(op).map(Task::Op));
-    first.or_else(|| neighbours().find(op).map(Task::Op)).or_else(|| queue().find(transfer).map(Task::Transfer))
+    first
+        .or_else(|| neighbours().find(op).map(Task::Op))
+        .or_else(|| queue().find(transfer).map(Task::Transfer))
 }
 
 /// Whether op `i` hands its output to `task` without a transfer between.

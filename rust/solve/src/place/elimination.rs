@@ -33,7 +33,11 @@ impl Table {
 }
 
 /// The smallest total and an assignment that has it; `None` when tables would grow too large.
-pub(crate) fn eliminate(mut tables: Vec<Table>, variables: usize, values: usize) -> Option<(Ticks, Vec<usize>)> {
+pub(crate) fn eliminate(
+    mut tables: Vec<Table>,
+    variables: usize,
+    values: usize,
+) -> Option<(Ticks, Vec<usize>)> {
     let mut open: Vec<usize> = (0..variables).collect();
     let mut chosen: Vec<(usize, Table)> = vec![];
     while !open.is_empty() {
@@ -65,13 +69,19 @@ fn neighbours(tables: &[Table], variable: usize) -> Vec<usize> {
     all
 }
 
-fn minimise_out(tables: &[Table], variable: usize, scope: &[usize], values: usize) -> (Vec<Ticks>, Vec<Ticks>) {
+fn minimise_out(
+    tables: &[Table],
+    variable: usize,
+    scope: &[usize],
+    values: usize,
+) -> (Vec<Ticks>, Vec<Ticks>) {
     let best = |state: Vec<usize>| {
         let of = |value: usize| {
             let pick = |v: usize| {
                 if v == variable { value } else { state[scope.iter().position(|&s| s == v).unwrap_or(0)] }
             };
-            let sum: Ticks = tables.iter().map(|table| table.at(values, &pick)).fold(0, Ticks::saturating_add);
+            let sum: Ticks =
+                tables.iter().map(|table| table.at(values, &pick)).fold(0, Ticks::saturating_add);
             sum.min(NEVER)
         };
         (0..values).map(|value| (of(value), value as Ticks)).min().unwrap_or((NEVER, 0))

@@ -90,14 +90,17 @@ fn warm_up(instance: &Instance, plan: Plan, effort: &Effort) -> Plan {
     let large = instance.ops() > LARGE;
     let evaluations = WARM_UP[usize::from(large)] * instance.ops();
     let heats: &[f64] = if large { &[HOT, HOT / 3.0, WARM] } else { &[WARM] };
-    heats.iter().fold(plan, |plan, &heat| improve(instance, plan, &Search { evaluations, seed: 1, heat }, effort.stop))
+    heats.iter().fold(plan, |plan, &heat| {
+        improve(instance, plan, &Search { evaluations, seed: 1, heat }, effort.stop)
+    })
 }
 
 /// Everything one after the other with every transfer: no schedule needs longer.
 fn horizon(instance: &Instance) -> Ticks {
     let slowest = |g: usize, op: usize| instance.choices(g).map(|d| instance.times[op][d]).max().unwrap_or(0);
     let ops: Ticks = (0..instance.ops()).map(|op| slowest(instance.group_of[op], op)).sum();
-    let moves: Ticks = instance.moves.iter().map(|m| m.iter().max().unwrap_or(&0) * instance.devices as Ticks).sum();
+    let moves: Ticks =
+        instance.moves.iter().map(|m| m.iter().max().unwrap_or(&0) * instance.devices as Ticks).sum();
     ops + moves
 }
 
@@ -126,12 +129,12 @@ impl<'a, 'b> Proof<'a, 'b> {
     fn run(mut self, effort: &Effort) {
         let mut round = ROUND.min(effort.conflicts);
         while !self.done() {
-            self.from_above(round, effort);
+            self.lower_value(round, effort);
             if self.done() || (effort.stop)() {
                 break;
             }
             self.polish(round, effort);
-            self.from_below(round, effort);
+            self.raise_bound(round, effort);
             if (effort.stop)() || self.exact.explored >= effort.conflicts {
                 break;
             }
@@ -145,16 +148,21 @@ impl<'a, 'b> Proof<'a, 'b> {
             return;
         }
         let Some(plan) = self.exact.plan.take() else { return };
-        let search = Search { evaluations: (round as usize).saturating_mul(ANNEAL), seed: round, heat: if self.hot { HOT } else { WARM } };
+        let search = Search {
+            evaluations: (round as usize).saturating_mul(ANNEAL),
+            seed: round,
+            heat: if self.hot { HOT } else { WARM },
+        };
         self.hot = !self.hot;
         let plan = improve(self.instance, plan, &search, effort.stop);
         let bound = self.exact.lower_bound;
-        let (plan, spent) = polish(self.instance, plan, bound, round, &Effort { conflicts: round * WINDOWS, ..*effort });
+        let (plan, spent) =
+            polish(self.instance, plan, bound, round, &Effort { conflicts: round * WINDOWS, ..*effort });
         self.exact.explored += spent;
         self.exact.plan = Some(plan);
     }
 
-    fn from_above(&mut self, conflicts: u64, effort: &Effort) {
+    fn lower_value(&mut self, conflicts: u64, effort: &Effort) {
         let limit = self.value() - 1;
         let mut solver = match self.above.take() {
             Some(mut solver) => {
@@ -196,7 +204,7 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     /// Bisect the gap: a limit that is refuted is a bound, a plan below it a better plan.
-    fn from_below(&mut self, conflicts: u64, effort: &Effort) {
+    fn raise_bound(&mut self, conflicts: u64, effort: &Effort) {
         let mut high = self.value();
         let close = self.value() / 2_000;
         while high - self.exact.lower_bound > close && !(effort.stop)() {

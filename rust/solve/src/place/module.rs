@@ -155,7 +155,13 @@ impl Module {
     }
 
     /// Time of the plan of a part spent inside segment `k`, and when it starts there.
-    pub(crate) fn span(segments: &Segments, part: &Part, start: &[Ticks], makespan: Ticks, k: usize) -> (Ticks, Ticks) {
+    pub(crate) fn span(
+        segments: &Segments,
+        part: &Part,
+        start: &[Ticks],
+        makespan: Ticks,
+        k: usize,
+    ) -> (Ticks, Ticks) {
         let (begin, end) = ends(segments, k);
         let at = |op: usize| part.ops.iter().position(|&o| o == op).map(|l| start[l]);
         let from = begin.and_then(at).unwrap_or(0);

@@ -82,7 +82,9 @@ pub(crate) fn ball(instance: &Instance, width: usize, random: &mut Random) -> Ve
 
 fn groups_of(instance: &Instance, ops: &[usize]) -> Vec<bool> {
     let mut free = vec![false; instance.groups.len()];
-    ops.iter().for_each(|&op| free[instance.group_of[op]] = true);
+    for &op in ops {
+        free[instance.group_of[op]] = true;
+    }
     free
 }
 

@@ -29,7 +29,9 @@ impl Segments {
     /// Separators must be in topological order.
     fn cut(instance: &Instance, separators: Vec<usize>) -> Self {
         let mut is_separator = vec![false; instance.ops()];
-        separators.iter().for_each(|&op| is_separator[op] = true);
+        for &op in &separators {
+            is_separator[op] = true;
+        }
         let mut inside = vec![vec![]; separators.len() + 1];
         let mut segment_of = vec![0; instance.ops()];
         // An op comes after the last separator among its ancestors; sources come first.
@@ -67,7 +69,8 @@ impl Segments {
 
 fn ordered_with_all(instance: &Instance, reach: &Reach) -> Vec<usize> {
     let mut descendants = vec![0; instance.ops()];
-    let ancestors: Vec<usize> = (0..instance.ops()).map(|op| reach.ancestors(op, |a| descendants[a] += 1)).collect();
+    let ancestors: Vec<usize> =
+        (0..instance.ops()).map(|op| reach.ancestors(op, |a| descendants[a] += 1)).collect();
     let all = |&op: &usize| ancestors[op] + descendants[op] + 1 == instance.ops();
     instance.topological.iter().copied().filter(all).collect()
 }

@@ -75,7 +75,10 @@ impl std::fmt::Display for Infeasible {
                 needs - has
             ),
             Self::Packing { needs, has } => {
-                write!(f, "the ops need {needs:.0} B of {has:.0} B, but no placement packs them into the devices")
+                write!(
+                    f,
+                    "the ops need {needs:.0} B of {has:.0} B, but no placement packs them into the devices"
+                )
             }
             Self::Unknown { needs, has } => {
                 write!(f, "no placement of {needs:.0} B into {has:.0} B was found in time; there may be one")
@@ -96,7 +99,11 @@ pub enum Answer {
 /// Place and order the ops so that the last ends as soon as possible.
 ///
 /// `interrupted` is polled often; once true, the best so far is returned with its bound.
-pub fn place(problem: &Problem, options: &Options, interrupted: &dyn Fn() -> bool) -> Result<Answer, PlaceError> {
+pub fn place(
+    problem: &Problem,
+    options: &Options,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Answer, PlaceError> {
     let instance = Instance::new(problem)?;
     if let Some(reason) = too_large(&instance, problem) {
         return Ok(Answer::Infeasible(reason));
@@ -154,7 +161,8 @@ fn answer(problem: &Problem, instance: &Instance, exact: Exact, clock: &Clock) -
     let Some(plan) = plan else {
         let (needs, has) = (total(&instance.group_memory), total(&instance.capacity));
         let stopped = clock.reason.get().is_some();
-        let reason = if stopped { Infeasible::Unknown { needs, has } } else { Infeasible::Packing { needs, has } };
+        let reason =
+            if stopped { Infeasible::Unknown { needs, has } } else { Infeasible::Packing { needs, has } };
         return Answer::Infeasible(reason);
     };
     let schedule = plan.schedule(instance, problem);

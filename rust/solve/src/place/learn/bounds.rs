@@ -40,7 +40,9 @@ impl Engine {
         self.arcs.push(Arc { from: from as u32, to: to as u32, weight, conditions: padded });
         self.outgoing[from].push(index);
         self.incoming[to].push(index);
-        conditions.iter().for_each(|lit| self.guarded[lit.index()].push(index));
+        for lit in conditions {
+            self.guarded[lit.index()].push(index);
+        }
     }
 
     fn status(&self, arc: &Arc) -> Status {
@@ -111,7 +113,9 @@ impl Engine {
     /// Latest entries first, each at most once with the largest need: polynomial even where joins share their tasks.
     pub(crate) fn explain_bounds(&self, seeds: &[(u32, Ticks)], into: &mut Conflict) {
         let mut pending = Pending::default();
-        seeds.iter().for_each(|&(entry, need)| pending.insert(entry, need));
+        for &(entry, need) in seeds {
+            pending.insert(entry, need);
+        }
         while let Some((entry, need)) = pending.pop() {
             let weakest = self.weakest(entry, need);
             if weakest != entry {

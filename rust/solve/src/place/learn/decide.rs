@@ -17,7 +17,12 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(variables: usize) -> Self {
-        Self { activity: vec![0.0; variables], weight: 1.0, phase: vec![false; variables], remembered: vec![false; variables] }
+        Self {
+            activity: vec![0.0; variables],
+            weight: 1.0,
+            phase: vec![false; variables],
+            remembered: vec![false; variables],
+        }
     }
 
     /// A first preference, far below any conflict.

@@ -140,8 +140,12 @@ impl Engine {
             return Err(reason().collect());
         }
         let most = memory.capacity - used;
-        let full: Vec<Lit> =
-            memory.items.iter().filter(|item| self.is_free(item.0) && item.1 > most).map(|item| item.0).collect();
+        let full: Vec<Lit> = memory
+            .items
+            .iter()
+            .filter(|item| self.is_free(item.0) && item.1 > most)
+            .map(|item| item.0)
+            .collect();
         if full.is_empty() {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! The instance as literals, arcs and clauses, for makespans up to a limit.
 
 use super::engine::Engine;
-use super::literal::{Lit, TRUE};
 use super::joins::Joins;
+use super::literal::{Lit, TRUE};
 use super::load::Memory;
 use crate::place::instance::{Instance, Ticks};
 use crate::place::problem::Links;
@@ -41,7 +41,8 @@ pub(crate) struct Model<'a> {
 
 impl<'a> Model<'a> {
     pub(crate) fn new(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
-        let transfers = if instance.links == Links::Delay { 0 } else { instance.nets.len() * instance.devices };
+        let transfers =
+            if instance.links == Links::Delay { 0 } else { instance.nets.len() * instance.devices };
         let mut model = Self {
             instance,
             engine: Engine::new(instance.ops() + 2 + transfers, 0, limit),
@@ -100,7 +101,9 @@ impl<'a> Model<'a> {
     }
 
     fn exactly_one(&mut self, choices: &[usize], lits: &mut [Lit]) {
-        choices.iter().for_each(|&d| lits[d] = self.engine.variable());
+        for &d in choices {
+            lits[d] = self.engine.variable();
+        }
         let some: Vec<Lit> = choices.iter().map(|&d| lits[d]).collect();
         self.require(&some);
         for (k, &a) in some.iter().enumerate() {
@@ -185,7 +188,8 @@ impl<'a> Model<'a> {
     fn routes(&self, tensor: usize, consumer: usize) -> Vec<(usize, usize)> {
         let group = |op: usize| self.instance.group_of[op];
         let from = group(self.instance.nets[tensor].producer);
-        let to = |s: usize| self.instance.choices(group(consumer)).filter(move |&d| d != s).map(move |d| (s, d));
+        let to =
+            |s: usize| self.instance.choices(group(consumer)).filter(move |&d| d != s).map(move |d| (s, d));
         self.instance.choices(from).flat_map(to).collect()
     }
 
@@ -232,7 +236,14 @@ impl<'a> Model<'a> {
     }
 
     /// `start[next] >= start of the transfer + its time` while `conditions` hold.
-    pub(crate) fn after_move(&mut self, tensor: usize, to: usize, node: usize, next: usize, conditions: &[Lit]) {
+    pub(crate) fn after_move(
+        &mut self,
+        tensor: usize,
+        to: usize,
+        node: usize,
+        next: usize,
+        conditions: &[Lit],
+    ) {
         let producer = self.instance.nets[tensor].producer;
         let sources: Vec<usize> =
             self.instance.choices(self.instance.group_of[producer]).filter(|&s| s != to).collect();

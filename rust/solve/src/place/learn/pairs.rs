@@ -79,7 +79,11 @@ impl Model<'_> {
         }
         let there = self.op_on(op, transfer.to);
         let here = self.ops_together(op, producer);
-        self.pair(Task::Op(op), Task::Move(transfer), &[&[transfer.present, there], &[transfer.present, here]]);
+        self.pair(
+            Task::Op(op),
+            Task::Move(transfer),
+            &[&[transfer.present, there], &[transfer.present, here]],
+        );
     }
 
     fn node(task: Task) -> usize {

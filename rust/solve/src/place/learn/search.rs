@@ -2,8 +2,8 @@
 
 use super::analyze::{Analyzer, Lesson};
 use super::decide::Memory;
-use super::joins::Joins;
 use super::engine::{Cause, Conflict, Reason};
+use super::joins::Joins;
 use super::literal::TRUE;
 use super::model::Model;
 use crate::place::instance::{Instance, Ticks};
@@ -122,7 +122,7 @@ impl<'a> Solver<'a> {
         let mut steps = 0_u32;
         loop {
             steps = steps.wrapping_add(1);
-            if self.conflicts >= last || (steps % 128 == 0 && (effort.stop)()) {
+            if self.conflicts >= last || (steps.is_multiple_of(128) && (effort.stop)()) {
                 self.restart();
                 return Verdict::Spent;
             }
@@ -150,7 +150,8 @@ impl<'a> Solver<'a> {
     fn learn(&mut self, conflict: &Conflict) -> bool {
         self.conflicts += 1;
         let Self { model, memory, analyzer, .. } = self;
-        let Some(Lesson { lits, level, glue }) = analyzer.learn(&model.engine, conflict, |v| memory.bump(v)) else {
+        let Some(Lesson { lits, level, glue }) = analyzer.learn(&model.engine, conflict, |v| memory.bump(v))
+        else {
             return false;
         };
         memory.decay();
@@ -239,7 +240,9 @@ fn preferences(model: &Model, limit: Ticks) -> Memory {
         let slack = |&op: &usize| -model.engine.bounds[2 * op + 1] - model.engine.bounds[2 * op];
         let least = ops.iter().map(slack).min().unwrap_or(0).max(0);
         let weight = 1.0 - least as f64 / limit.max(1) as f64;
-        lits.iter().for_each(|lit| memory.prefer(lit.variable(), weight));
+        for lit in lits {
+            memory.prefer(lit.variable(), weight);
+        }
     }
     memory
 }
