@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command("place")(place)
 
 
-def place(
+def place(  # noqa: PLR0917 (typer reads the signature)
     graph: Annotated[str, typer.Argument(help="A task graph file (FILE#k for one of a list).")],
     devices: Annotated[int | None, typer.Option(help="Number of devices.")] = None,
     bandwidth: Annotated[

@@ -1,4 +1,4 @@
-"""Put the ops of a dataflow graph on a few devices and order them so that the step ends soonest, with a proof.
+"""Put the ops of a dataflow graph on a few devices, in the order that ends the step soonest, with a proof.
 
 >>> import networkx as nx
 >>> from dielet.place import place
@@ -81,7 +81,8 @@ class Placement:
             return f"Placement({self.status}: {self.reason})"
         bound = "" if self.status == "optimal" else f", at least {self.lower_bound_s:.6g} {self.unit}"
         speedup = "" if self.speedup is None else f", {self.speedup:.4g}x over one device"
-        return f"Placement({self.status}, {self.makespan_s:.6g} {self.unit} on {self.devices} devices{bound}{speedup})"
+        value = f"{self.makespan_s:.6g} {self.unit}"
+        return f"Placement({self.status}, {value} on {self.devices} devices{bound}{speedup})"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain objects, ready for JSON."""
@@ -139,9 +140,9 @@ def place(
 ) -> Placement:
     """The placement and order of ``graph`` on ``devices`` that end soonest, or the best within the time limit.
 
-    A graph with backward times is placed as a training step, its backward the mirror of its forward. ``as_given``
-    takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times need neither bandwidth
-    nor latency, and are read as pure delays unless ``links`` says otherwise.
+    A graph with backward times is placed as a training step, its backward the mirror of its forward.
+    ``as_given`` takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times
+    need neither bandwidth nor latency, and are read as pure delays unless ``links`` says otherwise.
     """
     tasks = read_taskgraph(graph, as_given).without(drop)
     if forward_only:
@@ -205,6 +206,8 @@ def _device_count(tasks: TaskGraph, devices: int | None) -> int:
 def _states_times(tasks: TaskGraph, bandwidth: float | None) -> bool:
     """Whether transfers take the times of the file: its only statement, or no bandwidth is given."""
     sized = all(tensor.bytes is not None for tensor in tasks.tensors)
+    if tasks.unit != "s":
+        return True
     timed = all(tensor.seconds is not None for tensor in tasks.tensors) and tasks.tensors != ()
     return timed and (not sized or bandwidth is None)
 

@@ -1,4 +1,4 @@
-"""Smallest makespan by trying every placement and every order: obvious, slow, shares no code with the solver."""
+"""Smallest makespan by trying every placement and order: obvious, slow, no code shared with the solver."""
 
 import itertools
 import math

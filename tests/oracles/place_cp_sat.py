@@ -1,10 +1,10 @@
-"""The placement problem as a CP-SAT model: an independent exact solver for mid sizes (delay and serial links)."""
+"""The placement problem as a CP-SAT model: an independent exact solver (delay and serial links)."""
 
 from ortools.sat.python import cp_model
 
 
 def smallest_makespan(problem, seconds=60.0, workers=2):
-    """(status, makespan) for whole-numbered times, identical devices allowed to differ in nothing but names."""
+    """(status, makespan) for whole-numbered times and identical devices."""
     model = cp_model.CpModel()
     ops, devices = problem["ops"], range(len(problem["memory_bytes"]))
     horizon = (

@@ -1,4 +1,4 @@
-"""Placement against published optima and against optima that CP-SAT and HiGHS proved (read from the shared data)."""
+"""Placement against published optima and those that CP-SAT and HiGHS proved (shared data)."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Text of the heterogeneous textbook graphs: ``#tasks`` with a time per device, ``#edges`` with transfer times."""
+"""Textbook graphs of unequal devices: ``#tasks`` with a time per device, ``#edges`` with transfer times."""
 
 from dielet.errors import ModelError
 from dielet.model.taskgraph.graph import TaskGraph, TaskOp, TaskTensor, number

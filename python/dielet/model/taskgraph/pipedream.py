@@ -1,7 +1,7 @@
 """PipeDream's ``graph.txt``: a line per layer, then a line per edge (github msr-fiddle/pipedream).
 
-Times are milliseconds, sizes bytes; an activation size may be a list, which is summed. The input layer only loads data:
-it is dropped. Memory of an op is its parameters and its activation.
+Times are milliseconds, sizes bytes; an activation size may be a list, which is summed. The input layer
+only loads data: it is dropped. Memory of an op is its parameters and its activation.
 """
 
 import re

@@ -18,7 +18,7 @@ _KNOWN = "PipeDream graph.txt, Tarnawski or Piper JSON, random DAG JSON, DOT, he
 
 
 def read_taskgraph(graph: str | Path | TaskGraph | nx.DiGraph, as_given: bool = False) -> TaskGraph:
-    """The task graph in a file (``FILE#k`` for one of a list), whose format is recognised from its content."""
+    """The task graph in a file (``FILE#k`` for one of a list); the content tells the format."""
     if isinstance(graph, TaskGraph):
         return graph.validated()
     if not isinstance(graph, (str, Path)):
@@ -51,7 +51,8 @@ def _parse(text: str, source: str, index: str | None, as_given: bool) -> TaskGra
         return _parse_json(text, source, index, as_given)
     for reader in _TEXTS:
         if reader.recognises(text):
-            return reader.read(text, source)
+            graph: TaskGraph = reader.read(text, source)
+            return graph
     raise ModelError(f"{source}: no known task graph format; give one of {_KNOWN}")
 
 
@@ -72,10 +73,10 @@ def _parse_json(text: str, source: str, index: str | None, as_given: bool) -> Ta
 
 
 def from_networkx(graph: nx.DiGraph) -> TaskGraph:
-    """A ``networkx.DiGraph`` with ``time`` (seconds, or a sequence per device) on nodes, ``bytes`` on nodes or edges.
+    """A ``networkx.DiGraph`` with ``time`` (seconds, or one per device) on nodes, ``bytes`` on nodes or edges.
 
-    Optional on nodes: ``backward_time``, ``memory`` (bytes), ``group``, ``pin``. Edges of one node with unequal
-    ``bytes`` are separate tensors.
+    Optional on nodes: ``backward_time``, ``memory`` (bytes), ``group``, ``pin``. Edges of one node with
+    unequal ``bytes`` are separate tensors.
     """
     if not hasattr(graph, "nodes") or not hasattr(graph, "successors"):
         raise ModelError(

@@ -42,6 +42,12 @@ const POLISH_FROM: usize = 24;
 /// Ops above which good plans come from local search rather than from clause learning.
 const LARGE: usize = 80;
 
+/// Ops above which the pairs to order no longer fit a model; such instances are annealed only.
+const MOST_ORDERED: usize = 700;
+
+/// Walks on such instances, each twice as long as the one before.
+const ANNEALINGS: u64 = 10;
+
 /// Conflicts on windows per conflict of a round.
 const WINDOWS: u64 = 4;
 
@@ -127,6 +133,9 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     fn run(mut self, effort: &Effort) {
+        if self.instance.ops() > MOST_ORDERED {
+            return self.anneal(effort);
+        }
         let mut round = ROUND.min(effort.conflicts);
         while !self.done() {
             self.lower_value(round, effort);
@@ -139,6 +148,22 @@ impl<'a, 'b> Proof<'a, 'b> {
                 break;
             }
             round *= 2;
+        }
+    }
+
+    /// Longer and longer walks, for instances too large to model the order of.
+    fn anneal(mut self, effort: &Effort) {
+        let mut evaluations = 10 * self.instance.ops();
+        for round in 1..=ANNEALINGS {
+            let Some(plan) = self.exact.plan.take() else { return };
+            let heat = if round % 2 == 0 { HOT } else { WARM };
+            let search = Search { evaluations, seed: round, heat };
+            self.exact.plan = Some(improve(self.instance, plan, &search, effort.stop));
+            self.exact.explored += evaluations as u64;
+            if self.done() || (effort.stop)() {
+                return;
+            }
+            evaluations *= 2;
         }
     }
 
