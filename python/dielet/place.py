@@ -138,7 +138,7 @@ def place(
     as_given: bool = False,
     time_limit_s: float | None = None,
 ) -> Placement:
-    """The placement and order of ``graph`` on ``devices`` that end soonest, or the best within the time limit.
+    """The placement and order of ``graph`` on ``devices`` that end soonest, or the best in the time limit.
 
     A graph with backward times is placed as a training step, its backward the mirror of its forward.
     ``as_given`` takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times

@@ -45,6 +45,5 @@ def _fields(line: str, where: str) -> tuple[str, list[str]]:
 def _same_width(ops: list[TaskOp], source: str) -> None:
     for op in ops:
         if len(op.forward_s) != len(ops[0].forward_s):
-            raise ModelError(
-                f"{source}: task {op.id} has {len(op.forward_s)} times, task {ops[0].id} {len(ops[0].forward_s)}"
-            )
+            has, needs = len(op.forward_s), len(ops[0].forward_s)
+            raise ModelError(f"{source}: task {op.id} has {has} times, task {ops[0].id} has {needs}")

@@ -73,7 +73,7 @@ def _parse_json(text: str, source: str, index: str | None, as_given: bool) -> Ta
 
 
 def from_networkx(graph: nx.DiGraph) -> TaskGraph:
-    """A ``networkx.DiGraph`` with ``time`` (seconds, or one per device) on nodes, ``bytes`` on nodes or edges.
+    """A ``networkx.DiGraph`` with ``time`` (seconds, or one per device), ``bytes`` on nodes or edges.
 
     Optional on nodes: ``backward_time``, ``memory`` (bytes), ``group``, ``pin``. Edges of one node with
     unequal ``bytes`` are separate tensors.

@@ -152,7 +152,7 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     /// Longer and longer walks, for instances too large to model the order of.
-    fn anneal(mut self, effort: &Effort) {
+    fn anneal(self, effort: &Effort) {
         let mut evaluations = 10 * self.instance.ops();
         for round in 1..=ANNEALINGS {
             let Some(plan) = self.exact.plan.take() else { return };
