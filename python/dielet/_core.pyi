@@ -1,10 +1,43 @@
 # Typed face of the Rust core.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "Device",
+    "Fabric",
+    "Model",
+    "System",
+    "__version__",
+    "build_profile",
+    "collective_columns",
+    "crossover_batch_ratio",
+    "crossover_devices",
+    "dp_speedup",
+    "dp_speedup_limit",
+    "dp_speedup_under_hyperbola",
+    "epochs_over_minimum",
+    "format_quantity",
+    "gemm_time_s",
+    "hybrid_gain",
+    "hybrid_gain_under_hyperbola",
+    "hybrid_speedup",
+    "op_costs",
+    "parse_quantity",
+    "place_check",
+    "place_solve",
+    "place_training_step",
+    "price",
+    "required_epochs_ratio",
+    "required_mp_speedup",
+    "serial_plan",
+    "stream_time_s",
+    "training_time_s",
+    "workers",
+]
 
 __version__: Final[str]
 build_profile: Final[str]
@@ -63,6 +96,7 @@ def stream_time_s(device: Device, bytes: float) -> float: ...
 # quantity
 def parse_quantity(text: str, what: str) -> float: ...
 def format_quantity(value: float, what: str) -> str: ...
+
 # projection
 def training_time_s(step_s: float, steps_per_epoch: float, epochs: float) -> float: ...
 def dp_speedup(devices: float, scaling_efficiency: float, statistical_efficiency: float) -> float: ...
@@ -81,9 +115,76 @@ def hybrid_gain_under_hyperbola(
 def crossover_batch_ratio(mp: float, mp_speedup: float) -> float: ...
 def crossover_devices(mp: float, mp_speedup: float, worker_batch: float, critical_batch: float) -> float: ...
 
+# system
+@final
+class System:
+    @staticmethod
+    def from_toml(text: str, device: Device, origin: str) -> System: ...
+    @staticmethod
+    def device_name(text: str, origin: str) -> str: ...
+    def with_fabric(self, fabric: Fabric) -> System: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def capacity(self) -> int | None: ...
+
+@final
+class Fabric:
+    @staticmethod
+    def from_toml(text: str, origin: str) -> Fabric: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
+def collective_columns(
+    system: System,
+    operation: str,
+    bytes: NDArray[np.float64],
+    devices: int,
+    size: int,
+    stride: int,
+    placed: bool,
+    algorithm: str | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...
+
+
+# price
+def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
+def price(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
+def op_costs(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
+
 # place
 def place_solve(problem: dict[str, Any], time_limit_s: float | None = None) -> dict[str, Any]: ...
 def place_check(problem: dict[str, Any], schedule: dict[str, Any]) -> float: ...
 def place_training_step(
     ops: list[dict[str, Any]], tensors: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def plan_words() -> dict[str, list[str]]: ...
+def price_columns(
+    model: Model,
+    system: System,
+    base: Mapping[str, Any],
+    columns: Sequence[tuple[str, NDArray[np.uint64]]],
+) -> dict[str, Any]: ...
+
+# plan
+def workers(
+    model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
+) -> dict[str, Any]: ...
+
+# pipeline
+def pipeline_ends_s(
+    forward: list[float],
+    backward: list[float],
+    send: list[float],
+    stages: int,
+    micro_batches: int,
+    schedule: str,
+) -> list[float]: ...

@@ -47,9 +47,9 @@ def to_networkx(model: Model) -> networkx.DiGraph:
 def from_networkx(graph: networkx.DiGraph, name: str | None = None, batch: int = 1) -> Model:
     """A model from a graph.
 
-    Either the nodes carry `op`, as `to_networkx` writes it, or measured figures: `forward_s` (or `time`), and
-    optionally `backward_s`, `bytes` that the op writes and `memory` bytes of parameters, all for a batch of
-    `batch`.
+    Either the nodes carry `op`, as `to_networkx` writes it, or figures of `batch` samples: `forward_s`
+    (or `time`), and optionally `backward_s` (or `backward_time`), `bytes` that the op writes (or its edges
+    state) and `memory` bytes of parameters.
     """
     order = _ordered(graph)
     if order and all("op" in graph.nodes[node] for node in order) and "model" in graph.graph:
@@ -68,9 +68,7 @@ def _ordered(graph: networkx.DiGraph) -> list[Hashable]:
     added = {node: index for index, node in enumerate(graph)}
     rank = {node: graph.nodes[node].get("position", index) for node, index in added.items()}
     try:
-        return list(
-            networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node]))
-        )
+        return list(networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node])))
     except networkx.NetworkXUnfeasible:
         cycle = " -> ".join(str(tail) for tail, _ in networkx.find_cycle(graph))
         raise ModelError(f"the graph has a cycle through {cycle}: remove one of its edges") from None
@@ -81,9 +79,7 @@ def _rebuilt(graph: networkx.DiGraph, order: list[Hashable], name: str | None) -
     tree = {**graph.graph["model"], "ops": [_op(graph, node, position) for node in order]}
     held = [graph.nodes[node]["segment"] for node in order]
     tree["segments"] = [
-        {**segment, "ops": held.count(index)}
-        for index, segment in enumerate(tree["segments"])
-        if index in held
+        {**segment, "ops": held.count(index)} for index, segment in enumerate(tree["segments"]) if index in held
     ]
     return tree if name is None else {**tree, "name": name}
 
@@ -96,9 +92,7 @@ def _op(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int]) 
     return {**op, "inputs": [{**read, "op": position[read["op"]]} for read in op["inputs"]]}
 
 
-def _task(
-    graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int
-) -> measured.Task:
+def _task(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int) -> measured.Task:
     figures: dict[str, Any] = graph.nodes[node]
     name = str(node)
     forward = figures.get("forward_s", figures.get("time"))
@@ -107,8 +101,14 @@ def _task(
     return measured.Task(
         name=name,
         forward_s=float(forward),
-        backward_s=float(figures.get("backward_s", 0.0)),
-        elements=measured.elements_per_sample(float(figures.get("bytes", 0.0)), batch, name),
+        backward_s=float(figures.get("backward_s", figures.get("backward_time", 0.0))),
+        elements=measured.elements_per_sample(_bytes(graph, node), batch, name),
         parameters=measured.parameters(float(figures.get("memory", 0.0)), name),
         inputs=tuple(sorted(position[before] for before in graph.predecessors(node))),
     )
+
+
+def _bytes(graph: networkx.DiGraph, node: Hashable) -> float:
+    """What the node writes: its own figure, or the largest of its edges."""
+    edges = (figures.get("bytes", 0.0) for _, _, figures in graph.out_edges(node, data=True))
+    return float(graph.nodes[node].get("bytes", max(edges, default=0.0)))

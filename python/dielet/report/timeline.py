@@ -27,8 +27,7 @@ body {{ font: 14px system-ui, sans-serif; margin: 2em; background: #fff; color: 
 <h1>{title}</h1>
 <p>{summary}</p>
 {rows}
-<p>Blue forward, brown backward, green transfers; underlined in red: one critical path.
-Point at a task for its name.</p>
+<p>Blue forward, brown backward, green transfers; red underline: one critical path. Point at a task for its name.</p>
 </html>
 """
 
@@ -52,9 +51,7 @@ def trace(placement: Placement) -> dict[str, Any]:
         for name, kind, start, finish, critical in spans:
             times = {"ts": start * _MICROSECONDS, "dur": (finish - start) * _MICROSECONDS}
             args = {"critical": critical}
-            events.append(
-                {"ph": "X", "pid": 0, "tid": thread, "name": name, "cat": kind, "args": args, **times}
-            )
+            events.append({"ph": "X", "pid": 0, "tid": thread, "name": name, "cat": kind, "args": args, **times})
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 

@@ -2,13 +2,14 @@
 //!
 //! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`pipeline`]; then [`shard`]; then
 //! [`fabric`], [`compute`], [`activation`]; then [`collective`], [`travel`]; then [`op`], [`segment`], [`stage`]; then
-//! [`reduction`], [`update`], [`worker`], [`memory`]; then [`step`], [`price`]; beside them
+//! [`reduction`], [`update`], [`worker`]; then [`exchange`], [`memory`]; then [`step`], [`price`]; beside them
 //! [`projection`]. Nothing points upward, and nothing here searches, reads files or knows Python.
 
 pub mod activation;
 pub mod collective;
 pub mod compute;
 pub mod device;
+pub mod exchange;
 pub mod fabric;
 pub mod graph;
 pub mod memory;

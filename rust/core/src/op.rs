@@ -8,7 +8,7 @@ use crate::pass::PassTime;
 use crate::plan::{ElementBytes, Plan};
 use crate::shard::{Group, OpShare, Transfer, shares};
 use crate::system::System;
-use crate::travel::travel;
+use crate::travel::{Groups, travel};
 use crate::units::{Bytes, Flops, Seconds};
 
 /// Costs of one op on one device.
@@ -32,17 +32,28 @@ pub struct OpCost {
 pub struct OpPricer<'a> {
     model: &'a Model,
     system: &'a System,
-    unit: &'a MatrixUnit,
+    unit: MatrixUnit,
+    host: Seconds,
     plan: &'a Plan,
     /// Every op's share.
     pub shares: Vec<OpShare>,
     bytes: ElementBytes,
+    groups: &'a Groups,
 }
 
 impl<'a> OpPricer<'a> {
     /// For a plan that passed its checks.
-    pub fn new(model: &'a Model, system: &'a System, unit: &'a MatrixUnit, plan: &'a Plan) -> Self {
-        Self { model, system, unit, plan, shares: shares(model, plan), bytes: plan.precision.bytes() }
+    pub fn new(
+        model: &'a Model,
+        system: &'a System,
+        unit: &MatrixUnit,
+        plan: &'a Plan,
+        groups: &'a Groups,
+    ) -> Self {
+        let host = system.device.host_overhead.as_ref().map_or(Seconds::ZERO, |overhead| overhead.value);
+        let unit = MatrixUnit { kernel_overhead: unit.kernel_overhead + host, ..*unit };
+        let (shares, bytes) = (shares(model, plan), plan.precision.bytes());
+        Self { model, system, unit, host, plan, shares, bytes, groups }
     }
 
     /// Costs of the op at a position.
@@ -68,6 +79,7 @@ impl<'a> OpPricer<'a> {
             if weight.tied.is_some() {
                 continue;
             }
+            sum.partial += if share.partial { share.elements } else { 0.0 };
             if weight.sparse.is_some() && !self.plan.dense_gradients {
                 sum.sparse += share.elements;
                 sum.touched += share.touched;
@@ -81,13 +93,13 @@ impl<'a> OpPricer<'a> {
     }
 
     fn add_transfer(&self, pass: &mut PassTime, transfer: &Transfer) {
-        let (ranks, slot) = match transfer.group {
-            Group::Tensor => (self.plan.tensor_ranks(), &mut pass.tensor),
-            Group::Context => (self.plan.context_ranks(), &mut pass.context),
-            Group::Expert => (self.plan.expert_ranks(), &mut pass.expert),
+        let (group, slot) = match transfer.group {
+            Group::Tensor => (&self.groups.tensor, &mut pass.tensor),
+            Group::Context => (&self.groups.context, &mut pass.context),
+            Group::Expert => (&self.groups.expert, &mut pass.expert),
         };
         let bytes = Bytes(transfer.elements * self.bytes.activation);
-        let cost = travel(self.system, self.plan, ranks, transfer.operation, bytes);
+        let cost = travel(group.as_deref(), transfer.operation, bytes);
         *slot += cost.seconds;
         pass.links += cost.energy;
     }
@@ -129,13 +141,13 @@ impl<'a> OpPricer<'a> {
     fn contraction(&self, gemm: Gemm, density: f64, window: Option<Window>, bytes: Bytes) -> Seconds {
         let gemm = Gemm { m: (gemm.m as f64 * density).ceil() as u64, ..gemm };
         window.map_or_else(
-            || contraction_time(self.unit, gemm, bytes),
-            |window| convolution_time(self.unit, gemm, window, bytes).0,
+            || contraction_time(&self.unit, gemm, bytes),
+            |window| convolution_time(&self.unit, gemm, window, bytes).0,
         )
     }
 
     fn stream(&self, bytes: Bytes) -> Seconds {
-        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) } else { Seconds::ZERO }
+        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) + self.host } else { Seconds::ZERO }
     }
 
     fn forward(&self, index: usize) -> Seconds {
@@ -165,7 +177,7 @@ impl<'a> OpPricer<'a> {
     }
 
     fn gates(&self, gemm: Gemm) -> Bytes {
-        Bytes((gemm.m * gemm.n) as f64 * self.bytes.activation)
+        Bytes((gemm.batch * gemm.m * gemm.n) as f64 * self.bytes.activation)
     }
 
     fn backward(&self, index: usize) -> Seconds {
@@ -185,7 +197,8 @@ impl<'a> OpPricer<'a> {
                 let each = state + self.stream(self.gates(gemm) * *backward_passes);
                 // The weight gradient sums over all time steps in one product.
                 let all = Gemm { m: gemm.k, k: gemm.m * share.steps, ..gemm };
-                each * steps + self.contraction(all, 1.0, None, inputs + weights + output)
+                each * steps
+                    + self.contraction(all, 1.0, None, inputs + output + self.gradient_traffic(index))
             }
             (Work::Elementwise { backward_passes, .. }, _) => {
                 self.stream(self.output_bytes(index) * *backward_passes)
@@ -213,12 +226,16 @@ impl<'a> OpPricer<'a> {
     /// `dB = A^T dC`: of the weight, or of the second input.
     fn other_gradient(&self, index: usize, gemm: Gemm, density: f64) -> Seconds {
         let transposed = Gemm { m: gemm.k, k: gemm.m, ..gemm };
-        self.contraction(
-            transposed,
-            density,
-            self.shares[index].window,
-            self.operands(index).into_iter().sum(),
-        )
+        let [inputs, _, output] = self.operands(index);
+        let traffic = inputs + output + self.gradient_traffic(index);
+        self.contraction(transposed, density, self.shares[index].window, traffic)
+    }
+
+    /// Weight gradients are written, and read as well where micro-batches add up.
+    fn gradient_traffic(&self, index: usize) -> Bytes {
+        let passes = if self.plan.micro_batches() * self.plan.time_chunks > 1 { 2.0 } else { 1.0 };
+        let weights: f64 = self.shares[index].weights.iter().map(|weight| weight.elements).sum();
+        Bytes(weights * self.bytes.gradient * passes)
     }
 
     /// A dense gradient of a looked-up table is cleared before rows are added to it.

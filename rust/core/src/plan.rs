@@ -1,10 +1,11 @@
 //! Everything that decides how a step runs.
 
+mod check;
+
 use serde::{Deserialize, Serialize};
 
 use crate::device::Number;
 use crate::graph::{Axis, Model, Op, TensorRule};
-use crate::verdict::{Infeasible, Reason};
 
 /// How training of a model is split over devices, and how a step of it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,6 +86,16 @@ pub enum Precision {
     Fp8,
 }
 
+impl Schedule {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Gpipe, Self::OneForwardOneBackward];
+}
+
+impl Recompute {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Selective, Self::Full];
+}
+
 /// Bytes per element of each kind of tensor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ElementBytes {
@@ -101,6 +112,9 @@ pub struct ElementBytes {
 }
 
 impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Fp32, Self::Mixed, Self::Bf16, Self::Fp8];
+
     /// The format in which contractions multiply.
     pub const fn number(self) -> Number {
         match self {
@@ -131,6 +145,11 @@ pub enum Mapping {
     /// Tensor, pipeline, context, data: a worker's devices are neighbours.
     #[serde(rename = "tp-pp-cp-dp")]
     WorkerInside,
+}
+
+impl Mapping {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::DataInside, Self::WorkerInside];
 }
 
 /// Which ranks form a group: so many ranks that are `stride` device ids apart.
@@ -221,116 +240,16 @@ impl Plan {
         Ranks { size: self.pp, stride }
     }
 
+    /// First and last stage of a pipeline, priced half a pipeline apart, which crosses the same tiers.
+    pub fn tied_ranks(&self) -> Ranks {
+        Ranks { size: self.pp.min(2), stride: self.pipeline_ranks().stride * (self.pp / 2).max(1) }
+    }
+
     fn data_stride(&self) -> u64 {
         match self.mapping {
             Mapping::DataInside => self.tp * self.placed,
             Mapping::WorkerInside => self.tp * self.placed * self.pp,
         }
-    }
-
-    /// Whether the degrees fit the model and each other.
-    pub fn check(&self, model: &Model) -> Result<(), Infeasible> {
-        self.check_counts()?;
-        self.check_batch()?;
-        self.check_schedule()?;
-        self.check_time_chunks(model)?;
-        self.check_measured(model)?;
-        let stages = self.pp * self.virtual_stages;
-        let layers = model.segments.iter().map(|segment| segment.repeat).sum::<u64>();
-        if stages > layers {
-            return Err(Infeasible::new(
-                Reason::Stages,
-                stages as f64,
-                layers as f64,
-                format!("pp at most {layers}"),
-            ));
-        }
-        self.check_experts(model)?;
-        model.ops.iter().try_for_each(|op| self.check_split(op))
-    }
-
-    fn check_counts(&self) -> Result<(), Infeasible> {
-        let counts = [
-            self.placed,
-            self.dp,
-            self.tp,
-            self.pp,
-            self.cp,
-            self.ep,
-            self.virtual_stages,
-            self.micro_batch,
-            self.time_chunks,
-        ];
-        let least = counts.into_iter().min().unwrap_or(0);
-        if least == 0 {
-            return Err(Infeasible::new(Reason::Degree, 1.0, 0.0, "every degree at least 1".to_owned()));
-        }
-        Ok(())
-    }
-
-    fn check_batch(&self) -> Result<(), Infeasible> {
-        let share = self.dp * self.micro_batch;
-        if self.batch == 0 || !self.batch.is_multiple_of(share) {
-            let nearest = (self.batch / share).max(1) * share;
-            let nearest =
-                format!("batch {nearest}, a multiple of dp {} x micro-batch {}", self.dp, self.micro_batch);
-            return Err(Infeasible::new(Reason::Batch, share as f64, self.batch as f64, nearest));
-        }
-        Ok(())
-    }
-
-    fn check_schedule(&self) -> Result<(), Infeasible> {
-        let m = self.micro_batches();
-        if self.virtual_stages > 1 && (self.pp < 2 || !m.is_multiple_of(self.pp)) {
-            let nearest =
-                format!("micro-batches a multiple of pp {} (now {m}), or virtual stages 1", self.pp.max(2));
-            return Err(Infeasible::new(Reason::Interleaving, self.pp as f64, m as f64, nearest));
-        }
-        Ok(())
-    }
-
-    fn check_time_chunks(&self, model: &Model) -> Result<(), Infeasible> {
-        let divides = self.sequence.is_multiple_of(self.time_chunks);
-        let schedule = self.schedule == Schedule::Gpipe;
-        if self.time_chunks == 1 || (divides && schedule && model.steps_in_time()) {
-            return Ok(());
-        }
-        let nearest =
-            "time chunks 1, or a recurrent model, schedule gpipe and chunks that divide the sequence";
-        let (needs, has) = (self.time_chunks as f64, self.sequence as f64);
-        Err(Infeasible::new(Reason::TimeChunks, needs, has, nearest.to_owned()))
-    }
-
-    fn check_measured(&self, model: &Model) -> Result<(), Infeasible> {
-        let split = self.tp * self.cp * self.ep;
-        if model.measured_batch.is_some() && split > 1 {
-            let nearest = "tp, cp and ep 1: measured ops can be placed and pipelined, not sharded".to_owned();
-            return Err(Infeasible::new(Reason::Measured, split as f64, 1.0, nearest));
-        }
-        Ok(())
-    }
-
-    fn check_experts(&self, model: &Model) -> Result<(), Infeasible> {
-        let size = |op: &Op| op.axis("experts").map(|axis| op.axes[axis].size);
-        let experts = model.ops.iter().filter_map(size).max().unwrap_or(1);
-        if !(self.dp * self.cp).is_multiple_of(self.ep) || !experts.is_multiple_of(self.ep) {
-            let nearest =
-                format!("ep that divides dp x cp = {} and the {experts} experts", self.dp * self.cp);
-            return Err(Infeasible::new(Reason::Experts, self.ep as f64, experts as f64, nearest));
-        }
-        Ok(())
-    }
-
-    fn check_split(&self, op: &Op) -> Result<(), Infeasible> {
-        if split_divisors(op, self.tp).is_some() {
-            return Ok(());
-        }
-        let TensorRule::Split(axes) = &op.tensor else { return Ok(()) };
-        let size: u64 = axes.iter().map(|&axis| divisible(&op.axes[axis])).product();
-        let allowed = (1..=self.tp).rev().find(|&tp| split_divisors(op, tp).is_some()).unwrap_or(1);
-        let names = axes.iter().map(|&axis| op.axes[axis].name.as_str()).collect::<Vec<_>>().join(" x ");
-        let nearest = format!("tp {allowed}, which divides {names} = {size} of op `{}`", op.name);
-        Err(Infeasible::new(Reason::Tensor, self.tp as f64, size as f64, nearest))
     }
 }
 

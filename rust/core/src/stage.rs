@@ -6,8 +6,7 @@ use crate::pass::PassTime;
 use crate::pipeline::StageTime;
 use crate::plan::Plan;
 use crate::segment::{SegmentCost, boundary_time};
-use crate::system::System;
-use crate::travel::Travel;
+use crate::travel::{Groups, Travel};
 use crate::units::{Bytes, Flops};
 
 /// So many instances of a segment, in the order of the chain.
@@ -60,17 +59,17 @@ impl StageCost {
 }
 
 /// Cuts the chain into `pp x virtual_stages` virtual stages and adds up what each costs.
-pub fn stages(model: &Model, system: &System, plan: &Plan, costs: &[SegmentCost]) -> Vec<StageCost> {
+pub fn stages(model: &Model, plan: &Plan, groups: &Groups, costs: &[SegmentCost]) -> Vec<StageCost> {
     let cut = cut(model, costs, plan.pp * plan.virtual_stages);
     let last = cut.len() - 1;
     let each = cut.into_iter().enumerate();
-    each.map(|(index, runs)| stage(model, system, plan, costs, runs, index == last)).collect()
+    each.map(|(index, runs)| stage(model, plan, groups, costs, runs, index == last)).collect()
 }
 
 fn stage(
     model: &Model,
-    system: &System,
     plan: &Plan,
+    groups: &Groups,
     costs: &[SegmentCost],
     runs: Vec<Run>,
     last: bool,
@@ -91,7 +90,7 @@ fn stage(
     sum.copied = copied(costs, &runs);
     sum.parameters.dense += sum.copied;
     sum.send =
-        if last { Travel::default() } else { boundary_time(system, plan, boundary(model, costs, &runs)) };
+        if last { Travel::default() } else { boundary_time(plan, groups, boundary(model, costs, &runs)) };
     sum.runs = runs;
     sum
 }
@@ -168,7 +167,8 @@ fn runs(chain: &[usize]) -> Vec<Run> {
 
 /// Ends of the parts of the contiguous cut into `parts` non-empty parts whose largest sum is smallest.
 ///
-/// Dynamic program over prefixes: `best[j][i] = min over k of max(best[j-1][k], sum(k..i))`.
+/// Dynamic program over prefixes: `best[j][i] = min over k of max(best[j-1][k], sum(k..i))`. The first grows with k
+/// and the second falls, so the least is where they cross, and the crossing moves on with i.
 fn min_max_cut(times: &[f64], parts: usize) -> Vec<usize> {
     let n = times.len();
     let prefix: Vec<f64> = std::iter::once(0.0)
@@ -181,12 +181,13 @@ fn min_max_cut(times: &[f64], parts: usize) -> Vec<usize> {
     let mut choice = vec![vec![0; n + 1]; parts];
     for (part, chosen) in choice.iter_mut().enumerate().skip(1) {
         let before = best.clone();
+        let mut from = part;
         for end in (part + 1)..=n {
-            let candidates = (part..end).map(|from| (before[from].max(prefix[end] - prefix[from]), from));
-            let (value, from) =
-                candidates.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, part));
-            best[end] = value;
-            chosen[end] = from;
+            let slowest = |from: usize| before[from].max(prefix[end] - prefix[from]);
+            while from + 1 < end && slowest(from + 1) <= slowest(from) {
+                from += 1;
+            }
+            (best[end], chosen[end]) = (slowest(from), from);
         }
     }
     let mut ends = vec![n];
@@ -224,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_cut_is_the_best_of_all(times in prop::collection::vec(0.0f64..10.0, 1..9), parts in 1usize..9) {
+        fn the_cut_is_the_best_of_all(times in prop::collection::vec(prop_oneof![Just(0.0), 0.0f64..10.0], 1..9), parts in 1usize..9) {
             let parts = parts.min(times.len());
             let ends = min_max_cut(&times, parts);
             prop_assert_eq!(ends.len(), parts);

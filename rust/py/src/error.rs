@@ -10,6 +10,7 @@ use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
 use dielet_solve::place::{PlaceError, Violation};
+use dielet_solve::plan::FieldError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -34,6 +35,9 @@ pub(crate) enum Error {
     /// A group of devices that the fabric does not have.
     #[error(transparent)]
     Fabric(#[from] FabricError),
+    /// A column that holds no plans.
+    #[error(transparent)]
+    Field(#[from] FieldError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
@@ -91,7 +95,7 @@ impl Error {
             Self::Graph(_) => Some(Class::Model),
             Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
             Self::System(_) => Some(Class::Spec),
-            Self::Fabric(_) | Self::Schedule(_) => Some(Class::Plan),
+            Self::Fabric(_) | Self::Field(_) | Self::Schedule(_) => Some(Class::Plan),
             Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
             Self::Place(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),

@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod pipeline;
 mod place;
 mod plan;
 mod price;
@@ -23,11 +24,14 @@ mod _core {
     use super::model::Model;
 
     #[pymodule_export]
+    use super::pipeline::pipeline_ends_s;
+    #[pymodule_export]
     use super::place::{place_check, place_solve, place_training_step};
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
-    use super::price::{price, serial_plan};
+    use super::price::{op_costs, plan_words, price, price_columns, serial_plan};
+    #[pymodule_export]
     use super::projection::{
         crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
         epochs_over_minimum, hybrid_gain, hybrid_gain_under_hyperbola, hybrid_speedup, required_epochs_ratio,
@@ -36,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::quantity::{format_quantity, parse_quantity};
     #[pymodule_export]
-    use super::system::{Fabric, System};
+    use super::system::{Fabric, System, collective_columns};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

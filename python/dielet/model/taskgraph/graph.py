@@ -48,7 +48,7 @@ class TaskGraph:
     notes: tuple[str, ...] = field(default=())
 
     def validated(self) -> TaskGraph:
-        """The same graph, or an error that names the first fault of its text; cycles are found later."""
+        """The graph itself, or an error that names the first fault of its text; cycles are found later."""
         if not self.ops:
             raise ModelError(f"{self.source}: the graph has no ops; give at least one")
         names = _unique(self)
@@ -97,9 +97,7 @@ def _non_negative(value: float, what: str, may_forbid: bool = False) -> None:
 def _check_tensor(source: str, tensor: TaskTensor, names: set[str]) -> None:
     for name in (tensor.producer, *tensor.consumers):
         if name not in names:
-            raise ModelError(
-                f"{source}: an edge names op `{name}`, which is not in the graph; add it or drop the edge"
-            )
+            raise ModelError(f"{source}: an edge names op `{name}`, which is not in the graph; add it or drop the edge")
     for value in (tensor.bytes, tensor.seconds):
         if value is not None:
             _non_negative(value, f"{source}: the output of op `{tensor.producer}`")

@@ -1,8 +1,8 @@
-"""JSON of Tarnawski et al. (NeurIPS 2020, github msr-fiddle/dnn-partitioning).
+"""JSON of Tarnawski et al. (NeurIPS 2020, github msr-fiddle/dnn-partitioning): nodes with latencies, edges with costs.
 
-Latencies are milliseconds. The cost of an edge is the time to move its source's output: in seconds in the
-throughput set, in milliseconds in the latency set; which of the two follows from the edge's bytes where it
-states them. Training graphs have no edge from the forward to the backward part: a step needs them.
+Latencies are milliseconds. The cost of an edge is the time to move its source's output: in seconds in the throughput
+set, in milliseconds in the latency set; which of the two follows from the edge's bytes where it states them. Training
+graphs have no edge from the forward to the backward part: for the time of a step they need them.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from dielet.errors import ModelError
 from dielet.model.taskgraph.graph import TaskGraph, TaskOp, TaskTensor, number
 from dielet.model.taskgraph.scale import milliseconds
 
-# Costs were made with 2 GiB/s: bytes over a cost in seconds is near 2^31, over one in ms a thousandth.
+# Costs were made with 2 GiB/s: bytes over the cost in seconds is near 2^31, over one in ms a thousandth of it.
 _BYTES_PER_COST = 2.0**26
 
 
@@ -44,7 +44,7 @@ def read(data: dict[str, Any], source: str, as_given: bool) -> TaskGraph:
     if backward and not as_given:
         tensors += _forward_to_backward(ops)
         notes.append(
-            "edges from forward to backward, which the file lacks, are added: backward waits for forward"
+            "the edges from forward to backward, which the file lacks, are added: a backward op waits for its forward"
         )
     if backward and as_given:
         notes.append("taken as given: backward does not wait for forward, which no training step can do")

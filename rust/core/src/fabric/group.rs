@@ -1,6 +1,6 @@
 //! A group of ranks, and what of every tier it uses.
 
-use super::{Fabric, Lanes, MAX_TIERS, Pass, Protocol, Tier, TreeShape};
+use super::{Fabric, Lanes, MAX_TIERS, Pass, Protocol, Tier, Topology, TreeShape};
 use crate::units::{BytesPerSecond, JoulesPerBit, Seconds};
 
 /// A way over a tier: wire rate after sharing, before the library's efficiency, and hops.
@@ -82,7 +82,6 @@ const UNUSED: Span = Span {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
     ranks: u64,
-    stride: u64,
     spans: [Span; MAX_TIERS],
     used: usize,
     copy: Option<BytesPerSecond>,
@@ -98,14 +97,8 @@ impl Group {
         spread: impl Fn(usize, u64, u64) -> Lanes,
     ) -> Self {
         let tiers = fabric.tiers();
-        let mut group = Self {
-            ranks: size,
-            stride,
-            spans: [UNUSED; MAX_TIERS],
-            used: 0,
-            copy: tiers[0].copy,
-            protocols: 1,
-        };
+        let mut group =
+            Self { ranks: size, spans: [UNUSED; MAX_TIERS], used: 0, copy: tiers[0].copy, protocols: 1 };
         let mut units = size;
         for (level, tier) in tiers.iter().enumerate() {
             let outer = fabric.unit(level + 1);
@@ -143,11 +136,6 @@ impl Group {
     /// How many ranks.
     pub fn ranks(&self) -> u64 {
         self.ranks
-    }
-
-    /// Ids from a rank to the next.
-    pub fn stride(&self) -> u64 {
-        self.stride
     }
 
     /// The tiers that join ranks of the group, innermost first; none for a single rank.
@@ -206,7 +194,7 @@ impl Place {
             chain,
             exchange: lane(lanes.exchange, lanes.exchange_hops, ranks),
             neighbour: lane(lanes.neighbour, lanes.neighbour_hops, 1),
-            depth: depth(tier.tree, self.members),
+            depth: depth(tier, self.members),
             latency: tier.latency,
             energy: tier.energy,
             protocols: [tier.bulk, tier.low_latency.unwrap_or(tier.bulk)],
@@ -215,10 +203,12 @@ impl Place {
     }
 }
 
-fn depth(shape: TreeShape, members: u64) -> f64 {
-    match shape {
-        TreeShape::Binary => members.next_power_of_two().trailing_zeros().into(),
-        TreeShape::Chain => (members - 1) as f64,
+/// A binary tree needs a way of its own between any two members, which only a switch gives; elsewhere the tree is the
+/// chain along the ring, whose rate holds.
+fn depth(tier: &Tier, members: u64) -> f64 {
+    match (tier.tree, &tier.topology) {
+        (TreeShape::Binary, Topology::Switch) => members.next_power_of_two().trailing_zeros().into(),
+        _ => (members - 1) as f64,
     }
 }
 
