@@ -7,9 +7,11 @@
 pub mod compute;
 pub mod device;
 pub mod graph;
+pub mod link;
 pub mod pipeline;
 pub mod plan;
 pub mod spec;
 pub mod term;
 pub mod units;
 pub mod verdict;
+pub mod wire;
