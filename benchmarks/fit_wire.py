@@ -79,7 +79,6 @@ def table(both: bool) -> str:
 def main() -> None:
     text = f"""//! Written by `benchmarks/fit_wire.py`: least squares on half of the solver's grid. Do not edit by hand.
 
-#![rustfmt::skip]
 #![allow(clippy::unreadable_literal)]
 
 /// Monomials of total degree up to {DEGREE} in three variables.
@@ -87,10 +86,12 @@ pub(super) const TERMS: usize = {len(POWERS)};
 /// The degree.
 pub(super) const DEGREE: usize = {DEGREE};
 /// One plane: logarithms of ground, coupling, edge and second-neighbour correction.
+#[rustfmt::skip]
 pub(super) const ONE_PLANE: [[f64; TERMS]; 4] = [
 {table(False)}
 ];
 /// Two planes, likewise.
+#[rustfmt::skip]
 pub(super) const TWO_PLANES: [[f64; TERMS]; 4] = [
 {table(True)}
 ];

@@ -14,19 +14,24 @@
 //! The wires are equal and the dielectric homogeneous, so `Z'Y'` and the capacitance matrix have the same eigenvectors
 //! at every frequency ([`modes`]): the coupled lines fall apart into independent two-ports, exactly.
 
+pub mod columns;
 pub mod density;
+pub mod design;
 pub mod driver;
 pub mod eye;
 mod fft;
 pub mod figures;
 pub mod modes;
+pub mod report;
 pub mod response;
 pub mod technology;
 pub mod tier;
 
+pub use design::{Choice, Design};
 pub use driver::{Budget, Transceiver};
 pub use figures::{Figures, figures};
 pub use modes::{Line, Modes};
+pub use report::{Ask, Report, report};
 pub use response::{Response, response};
 pub use technology::{Technology, TechnologyError};
 pub use tier::{TierFigures, tier_figures};

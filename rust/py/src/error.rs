@@ -4,6 +4,7 @@
 //! [`Error`] and one more arm of [`Error::class`], which has no catch-all.
 
 use dielet_core::graph::GraphError;
+use dielet_core::link::TechnologyError;
 use dielet_core::units::QuantityError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -17,6 +18,9 @@ pub(crate) enum Error {
     /// A model that cannot be used.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A technology or geometry that cannot be used.
+    #[error(transparent)]
+    Technology(#[from] TechnologyError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
@@ -66,7 +70,7 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Quantity(_) => Some(Class::Spec),
+            Self::Quantity(_) | Self::Technology(_) => Some(Class::Spec),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

@@ -1,6 +1,7 @@
 //! Conversions between Rust and Python, and nothing else.
 
 mod error;
+mod link;
 mod model;
 
 use pyo3::prelude::*;
@@ -10,6 +11,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::link::{Technology, wire_columns};
     #[pymodule_export]
     use super::model::Model;
 

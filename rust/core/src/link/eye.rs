@@ -19,8 +19,10 @@ pub const REQUIRED_Q: f64 = 7.941;
 /// The worst eye at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Eye {
-    /// Opening as a share of the swing; negative where it is closed.
+    /// Opening as a share of the swing when neighbours switch at the worst moment; negative where it is closed.
     pub opening: f64,
+    /// The same when neighbours switch in step with the victim, as in a bus with one strobe.
+    pub opening_in_step: f64,
     /// `(opening * V / 2 - offset) / noise`.
     pub q: f64,
     /// `0.5 erfc(Q / sqrt 2)`.
@@ -46,16 +48,25 @@ impl Bench {
 
     /// The worst eye at a rate.
     ///
-    /// `eye = h(t) - sum_k!=0 |h(t + k UI)| - sum_lines sum_k |x(t + k UI)|` at the best sampling time t, with h the victim's
-    /// response to one bit and x its response to a bit on another line. Every line of the bus aggresses at once.
+    /// `eye = h(t) - sum_k!=0 |h(t + k UI)| - sum_lines max_u sum_k |x(u + k UI)|` at the best sampling time t, with h the
+    /// victim's response to one bit and x its response to a bit on another line, which is in step where `u = t`. Every line
+    /// of the bus aggresses at once. `q` and the error rate are those of the worst moment.
     ///
     /// Assumes linear drivers and bits as trapezoids with an edge of one FO4. Source: Casper, Haycock, Mooney 2002.
     pub fn eye(&self, rate: BitsPerSecond) -> Eye {
         let pulses = self.pulses(rate);
-        let opening = (0..SAMPLES).map(|phase| opening(&pulses, phase)).fold(f64::NEG_INFINITY, f64::max);
+        let victim = LINES / 2;
+        let of = |line: usize, phase: usize| Samples::of(&pulses[line], phase);
+        let others = || (0..LINES).filter(|line| *line != victim);
+        let best = |eye: &dyn Fn(usize) -> f64| (0..SAMPLES).map(eye).fold(f64::NEG_INFINITY, f64::max);
+        let worst = |line: usize| (0..SAMPLES).map(|phase| of(line, phase).size).fold(0.0, f64::max);
+        let alone = |phase: usize| of(victim, phase).cursor_less_rest();
+        let crosstalk: f64 = others().map(worst).sum();
+        let opening = best(&alone) - crosstalk;
+        let in_step = |phase: usize| alone(phase) - others().map(|line| of(line, phase).size).sum::<f64>();
         let swing = self.transceiver.supply.value();
         let q = (opening * swing / 2.0 - self.transceiver.offset.value()) / self.transceiver.noise.value();
-        Eye { opening, q, bit_error_rate: 0.5 * erfc(q / std::f64::consts::SQRT_2) }
+        Eye { opening, opening_in_step: best(&in_step), q, bit_error_rate: 0.5 * erfc(q / std::f64::consts::SQRT_2) }
     }
 
     /// The highest rate, up to a limit, at which the eye still gives the required Q; zero if none does.
@@ -119,16 +130,27 @@ fn back_to_time(mut spectrum: Vec<Complex64>) -> Vec<f64> {
     spectrum.into_iter().map(|x| x.re).collect()
 }
 
-/// The opening at a sampling phase: the main cursor is the victim's largest sample there.
-fn opening(pulses: &[Vec<f64>], phase: usize) -> f64 {
-    let at = |pulse: &[f64]| -> (f64, f64) {
+/// One pulse sampled once per unit interval.
+#[derive(Debug, Clone, Copy)]
+struct Samples {
+    /// Sum of the magnitudes.
+    size: f64,
+    /// The largest sample.
+    cursor: f64,
+}
+
+impl Samples {
+    fn of(pulse: &[f64], phase: usize) -> Self {
         let samples = pulse.iter().skip(phase).step_by(SAMPLES);
-        samples.fold((0.0, f64::NEG_INFINITY), |(sum, top), x| (sum + x.abs(), top.max(*x)))
-    };
-    let (own, cursor) = at(&pulses[LINES / 2]);
-    let others = pulses.iter().enumerate().filter(|(line, _)| *line != LINES / 2);
-    let crosstalk: f64 = others.map(|(_, pulse)| at(pulse).0).sum();
-    2.0 * cursor - own - crosstalk
+        samples.fold(Self { size: 0.0, cursor: f64::NEG_INFINITY }, |sum, x| Self {
+            size: sum.size + x.abs(),
+            cursor: sum.cursor.max(*x),
+        })
+    }
+
+    fn cursor_less_rest(&self) -> f64 {
+        2.0 * self.cursor - self.size
+    }
 }
 
 /// Complementary error function, relative error below 1.2e-7 (Press et al., Numerical Recipes, sec. 6.2).

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::{self, Confidence, SpecError, Sourced};
 use crate::units::{
     ArealBandwidth, BitsPerSecond, BytesPerSecond, EdgeBandwidth, Farads, JoulesPerBit, Meters, OhmMeters, Ohms,
     Seconds, Volts,
@@ -12,13 +13,8 @@ use crate::wire::Planes;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TechnologyError {
     /// The file does not follow the schema.
-    #[error("{file}: {message}")]
-    Spec {
-        /// The file.
-        file: String,
-        /// What is wrong where.
-        message: String,
-    },
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// Neither published figures nor a wire with a transceiver.
     #[error("{file}: `{name}` needs either a [published] table or a [wire] and a [transceiver] table")]
     Kind {
@@ -52,36 +48,6 @@ pub enum TechnologyError {
         /// What to do.
         remedy: &'static str,
     },
-}
-
-/// How a number came to be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Confidence {
-    /// Read in the work itself.
-    Quoted,
-    /// Read in somebody else's summary.
-    Secondary,
-    /// Arithmetic on quoted numbers.
-    Derived,
-    /// Recalled from the literature.
-    Recalled,
-    /// A plausible choice that no source states.
-    Assumed,
-    /// Chosen so that the model meets a published point.
-    Fitted,
-}
-
-/// A number with its origin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sourced<T> {
-    /// The number.
-    pub value: T,
-    /// Where it was read, or why it was chosen.
-    pub source: String,
-    /// How it came to be known.
-    pub confidence: Confidence,
 }
 
 /// A technology that is known by its figures alone.
@@ -241,44 +207,19 @@ pub struct Technology {
 }
 
 impl Technology {
-    /// Reads a file's text; `file` names it in errors.
+    /// Reads a file's text; `origin` names it in errors.
     ///
     /// ```
     /// use dielet_core::link::Technology;
     /// let error = Technology::from_toml("name = 'x'\nsumary = 'y'", "x.toml").unwrap_err();
-    /// assert!(error.to_string().starts_with("x.toml: line 2, `sumary = 'y'`: unknown field `sumary`"));
-    /// assert!(error.to_string().ends_with("did you mean `summary`?"));
+    /// assert_eq!(error.to_string(), "x.toml: unknown key `sumary`: did you mean `summary`?");
     /// ```
-    pub fn from_toml(text: &str, file: &str) -> Result<Self, TechnologyError> {
-        let spec = |error: &toml::de::Error| TechnologyError::Spec {
-            file: file.to_owned(),
-            message: explain(text, error),
-        };
-        let technology: Self = toml::from_str(text).map_err(|error| spec(&error))?;
+    pub fn from_toml(text: &str, origin: &str) -> Result<Self, TechnologyError> {
+        let technology: Self = spec::parse(text, origin)?;
         let wired = technology.wire.is_some() && technology.transceiver.is_some();
         if technology.published.is_some() == wired {
-            return Err(TechnologyError::Kind { file: file.to_owned(), name: technology.name });
+            return Err(TechnologyError::Kind { file: origin.to_owned(), name: technology.name });
         }
         Ok(technology)
     }
-}
-
-/// Line, its text, the parser's word, and the nearest key that is known.
-fn explain(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message();
-    let place = error.span().map_or(String::new(), |span| {
-        let line = text[..span.start].matches('\n').count();
-        let content = text.lines().nth(line).unwrap_or("").trim();
-        format!("line {}, `{content}`: ", line + 1)
-    });
-    // The parser lists what it knows in backticks after the key that it does not know.
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let hint = match quoted.next() {
-        Some(given) if message.starts_with("unknown") => {
-            let near = quoted.max_by(|a, b| strsim::jaro(given, a).total_cmp(&strsim::jaro(given, b)));
-            near.map_or(String::new(), |key| format!("; did you mean `{key}`?"))
-        }
-        _ => String::new(),
-    };
-    format!("{place}{message}{hint}")
 }

@@ -1,0 +1,219 @@
+//! Wires and links: one technology as a handle, one answer as a dict, a sweep as columns.
+
+use dielet_core::link::{self, Ask, Choice};
+use dielet_core::units::{AREA, Dimension, FREQUENCY, Hertz, LENGTH, Meters, Ohms, RESISTANCE, SquareMeters};
+use dielet_core::wire::{Dielectric, Geometry, Planes};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pythonize::pythonize;
+use serde::Deserialize;
+
+use crate::error::{Class, Error, read};
+
+/// A quantity as text with its unit, or as a float in SI.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Given {
+    Si(f64),
+    Text(String),
+}
+
+impl Given {
+    pub(crate) fn value(&self, dimension: &Dimension) -> Result<f64, Error> {
+        match self {
+            Self::Si(value) => Ok(*value),
+            Self::Text(text) => Ok(dimension.parse(text)?),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    pitch: Option<Given>,
+    length: Option<Given>,
+    layers: Option<u32>,
+    width: Option<Given>,
+    thickness: Option<Given>,
+    height: Option<Given>,
+    planes: Option<Planes>,
+    #[serde(default)]
+    shielded: bool,
+    frequency: Option<Given>,
+    frequency_to: Option<Given>,
+    #[serde(default)]
+    frequency_points: usize,
+    reference: Option<Given>,
+    die: Option<Given>,
+}
+
+fn lengths(given: Option<&Given>) -> Result<Option<Meters>, Error> {
+    given.map(|given| given.value(&LENGTH).map(Meters)).transpose()
+}
+
+impl Asked {
+    fn choice(&self) -> Result<Choice, Error> {
+        Ok(Choice {
+            pitch: lengths(self.pitch.as_ref())?,
+            length: lengths(self.length.as_ref())?,
+            layers: self.layers,
+            width: lengths(self.width.as_ref())?,
+            thickness: lengths(self.thickness.as_ref())?,
+            height: lengths(self.height.as_ref())?,
+            planes: self.planes,
+            shielded: self.shielded,
+        })
+    }
+
+    fn ask(&self) -> Result<Ask, Error> {
+        let value = |given: &Option<Given>, dimension, default| {
+            given.as_ref().map_or(Ok(default), |given| given.value(dimension))
+        };
+        let low = value(&self.frequency, &FREQUENCY, 0.1e9)?;
+        let high = value(&self.frequency_to, &FREQUENCY, 100e9)?;
+        let die = self.die.as_ref().map(|given| given.value(&AREA)).transpose()?;
+        Ok(Ask {
+            choice: self.choice()?,
+            frequencies: link::report::spaced(Hertz(low), Hertz(high), self.frequency_points)?,
+            reference: Ohms(value(&self.reference, &RESISTANCE, 50.0)?),
+            die: die.map(SquareMeters),
+        })
+    }
+}
+
+/// A packaging technology, read and checked once.
+#[pyclass(frozen, module = "dielet._core")]
+pub(crate) struct Technology(link::Technology);
+
+#[pymethods]
+impl Technology {
+    /// Reads a spec; `origin` names it in errors.
+    #[staticmethod]
+    fn from_toml(text: &str, origin: &str) -> Result<Self, Error> {
+        Ok(Self(link::Technology::from_toml(text, origin)?))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.0.summary
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// Every number with its source and confidence.
+    fn to_dict<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Error> {
+        Ok(pythonize(py, &self.0).map_err(PyErr::from)?)
+    }
+
+    /// All that is known of a link at a geometry.
+    fn report<'py>(&self, py: Python<'py>, asked: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Error> {
+        let ask = read::<Asked>(asked, Class::Spec, "fabric")?.ask()?;
+        let report = py.detach(|| link::report(&self.0, &ask))?;
+        Ok(pythonize(py, &report).map_err(PyErr::from)?)
+    }
+
+    /// Bandwidth per device and direction, latency and energy of a tier whose device gives it `edge_m` of edge.
+    fn tier<'py>(
+        &self,
+        py: Python<'py>,
+        asked: &Bound<'py, PyAny>,
+        edge_m: f64,
+    ) -> Result<Bound<'py, PyAny>, Error> {
+        let choice = read::<Asked>(asked, Class::Spec, "fabric")?.choice()?;
+        let figures = link::tier_figures(&self.0, &choice, Meters(edge_m))?;
+        Ok(pythonize(py, &figures).map_err(PyErr::from)?)
+    }
+
+    /// Link figures over columns of pitch, length and layers.
+    #[pyo3(signature = (pitch_m, length_m, layers, shielded=false))]
+    fn sweep<'py>(
+        &self,
+        py: Python<'py>,
+        pitch_m: PyReadonlyArray1<'py, f64>,
+        length_m: PyReadonlyArray1<'py, f64>,
+        layers: PyReadonlyArray1<'py, u32>,
+        shielded: bool,
+    ) -> Result<Bound<'py, PyDict>, Error> {
+        let (pitch, length, layers) = (pitch_m.as_array(), length_m.as_array(), layers.as_array());
+        let rows = pitch.iter().zip(length).zip(layers);
+        let rows = rows.map(|((pitch, length), layers)| (Meters(*pitch), Meters(*length), *layers));
+        let rows: Vec<_> = rows.collect();
+        let columns = py.detach(|| link::columns::sweep(&self.0, &rows, shielded))?;
+        as_arrays(py, columns)
+    }
+
+    /// Loss and crosstalk in dB over columns of pitch and length (rows) and frequencies (columns).
+    #[pyo3(signature = (pitch_m, length_m, frequency_hz, shielded=false, reference_ohm=50.0))]
+    fn response<'py>(
+        &self,
+        py: Python<'py>,
+        pitch_m: PyReadonlyArray1<'py, f64>,
+        length_m: PyReadonlyArray1<'py, f64>,
+        frequency_hz: PyReadonlyArray1<'py, f64>,
+        shielded: bool,
+        reference_ohm: f64,
+    ) -> Result<Bound<'py, PyDict>, Error> {
+        let rows: Vec<_> = pitch_m
+            .as_array()
+            .iter()
+            .zip(length_m.as_array())
+            .map(|(pitch, length)| (Meters(*pitch), Meters(*length), 1))
+            .collect();
+        let frequencies: Vec<_> = frequency_hz.as_array().iter().map(|f| Hertz(*f)).collect();
+        let shape = [rows.len(), frequencies.len()];
+        let columns = py.detach(|| {
+            link::columns::response(&self.0, &rows, &frequencies, Ohms(reference_ohm), shielded)
+        })?;
+        let dict = PyDict::new(py);
+        for (name, column) in columns {
+            dict.set_item(name, column.into_pyarray(py).reshape(shape)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+fn as_arrays(py: Python<'_>, columns: link::columns::Columns) -> Result<Bound<'_, PyDict>, Error> {
+    let dict = PyDict::new(py);
+    for (name, column) in columns {
+        dict.set_item(name, column.into_pyarray(py))?;
+    }
+    Ok(dict)
+}
+
+/// Capacitance, resistance and inductance per length over columns of cross-sections, copper in oxide.
+#[pyfunction]
+#[pyo3(signature = (width_m, spacing_m, thickness_m, height_m, both_planes=false, permittivity=3.9))]
+pub(crate) fn wire_columns<'py>(
+    py: Python<'py>,
+    width_m: PyReadonlyArray1<'py, f64>,
+    spacing_m: PyReadonlyArray1<'py, f64>,
+    thickness_m: PyReadonlyArray1<'py, f64>,
+    height_m: PyReadonlyArray1<'py, f64>,
+    both_planes: bool,
+    permittivity: f64,
+) -> Result<Bound<'py, PyDict>, Error> {
+    let planes = if both_planes { Planes::Both } else { Planes::Below };
+    let sides = width_m.as_array().into_iter().zip(spacing_m.as_array());
+    let stack = thickness_m.as_array().into_iter().zip(height_m.as_array());
+    let wires: Vec<_> = sides
+        .zip(stack)
+        .map(|((w, s), (t, h))| Geometry {
+            width: Meters(*w),
+            spacing: Meters(*s),
+            thickness: Meters(*t),
+            height: Meters(*h),
+            planes,
+        })
+        .collect();
+    let dielectric = Dielectric { permittivity, ..Dielectric::OXIDE };
+    as_arrays(py, py.detach(|| link::columns::wires(&wires, &dielectric)))
+}
