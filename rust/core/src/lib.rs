@@ -8,6 +8,7 @@ pub mod compute;
 pub mod device;
 pub mod graph;
 pub mod link;
+pub mod packaging;
 pub mod pipeline;
 pub mod plan;
 pub mod spec;

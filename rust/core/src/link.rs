@@ -14,6 +14,7 @@
 //! The wires are equal and the dielectric homogeneous, so `Z'Y'` and the capacitance matrix have the same eigenvectors
 //! at every frequency ([`modes`]): the coupled lines fall apart into independent two-ports, exactly.
 
+pub mod benefit;
 pub mod columns;
 pub mod density;
 pub mod design;

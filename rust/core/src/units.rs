@@ -128,9 +128,8 @@ impl Dimension {
         // A dimension whose base is a bit counts in bits; elsewhere bits are another spelling of bytes.
         let bits = self.units[0].0.starts_with("bit/s");
         let aliases: &[&str] = if bits { &["b/s", "b/s/mm"] } else { &["bit/s", "b/s", "/b"] };
-        let decimal = |(name, _): &&(&str, f64)| {
-            !name.contains("iB") && !aliases.iter().any(|end| name.ends_with(end))
-        };
+        let decimal =
+            |(name, _): &&(&str, f64)| !name.contains("iB") && !aliases.iter().any(|end| name.ends_with(end));
         let largest = self.units.iter().filter(decimal).filter(fits).max_by(|a, b| a.1.total_cmp(&b.1));
         let smallest = self.units.iter().min_by(|a, b| a.1.total_cmp(&b.1));
         let &(name, factor) =

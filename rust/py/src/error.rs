@@ -5,6 +5,8 @@
 
 use dielet_core::graph::GraphError;
 use dielet_core::link::TechnologyError;
+use dielet_core::packaging::WaferError;
+use dielet_core::spec::SpecError;
 use dielet_core::units::QuantityError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -21,6 +23,12 @@ pub(crate) enum Error {
     /// A technology or geometry that cannot be used.
     #[error(transparent)]
     Technology(#[from] TechnologyError),
+    /// A wafer that cannot be.
+    #[error(transparent)]
+    Wafer(#[from] WaferError),
+    /// A spec that does not follow its schema.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
@@ -70,7 +78,7 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Quantity(_) | Self::Technology(_) => Some(Class::Spec),
+            Self::Quantity(_) | Self::Technology(_) | Self::Wafer(_) | Self::Spec(_) => Some(Class::Spec),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

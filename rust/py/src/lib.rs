@@ -3,6 +3,7 @@
 mod error;
 mod link;
 mod model;
+mod packaging;
 
 use pyo3::prelude::*;
 
@@ -12,9 +13,11 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::link::{Technology, wire_columns};
+    use super::link::{Technology, compare_links, power_saving, roofline_gain, share_needed, wire_columns};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::packaging::Packaging;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

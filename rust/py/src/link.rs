@@ -1,7 +1,12 @@
 //! Wires and links: one technology as a handle, one answer as a dict, a sweep as columns.
 
+#![allow(clippy::needless_pass_by_value)] // PyO3 hands borrowed arrays over by value
+
+use dielet_core::link::report::Ratios;
 use dielet_core::link::{self, Ask, Choice};
-use dielet_core::units::{AREA, Dimension, FREQUENCY, Hertz, LENGTH, Meters, Ohms, RESISTANCE, SquareMeters};
+use dielet_core::units::{
+    AREA, Dimension, FREQUENCY, Hertz, JoulesPerBit, LENGTH, Meters, Ohms, RESISTANCE, SquareMeters,
+};
 use dielet_core::wire::{Dielectric, Geometry, Planes};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -109,6 +114,12 @@ impl Technology {
         &self.0.source
     }
 
+    /// Whether it is known by wires, whose geometry can be chosen.
+    #[getter]
+    fn has_geometry(&self) -> bool {
+        self.0.wire.is_some()
+    }
+
     /// Every number with its source and confidence.
     fn to_dict<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Error> {
         Ok(pythonize(py, &self.0).map_err(PyErr::from)?)
@@ -131,6 +142,22 @@ impl Technology {
         let choice = read::<Asked>(asked, Class::Spec, "fabric")?.choice()?;
         let figures = link::tier_figures(&self.0, &choice, Meters(edge_m))?;
         Ok(pythonize(py, &figures).map_err(PyErr::from)?)
+    }
+
+    /// Up to which frequency loss and crosstalk hold, by pitch and return path.
+    #[pyo3(signature = (pitch_m, length_m=500e-6, reference_ohm=50.0))]
+    fn limits<'py>(
+        &self,
+        py: Python<'py>,
+        pitch_m: Vec<f64>,
+        length_m: f64,
+        reference_ohm: f64,
+    ) -> Result<Bound<'py, PyAny>, Error> {
+        let pitches: Vec<_> = pitch_m.into_iter().map(Meters).collect();
+        let rows = py.detach(|| {
+            link::benefit::limit_table(&self.0, &pitches, Meters(length_m), Ohms(reference_ohm))
+        })?;
+        Ok(pythonize(py, &rows).map_err(PyErr::from)?)
     }
 
     /// Link figures over columns of pitch, length and layers.
@@ -181,6 +208,25 @@ impl Technology {
     }
 }
 
+/// Reports of technologies side by side and their ratios to one of them; those without wires ignore the geometry.
+#[pyfunction]
+pub(crate) fn compare_links<'py>(
+    py: Python<'py>,
+    technologies: Vec<PyRef<'py, Technology>>,
+    against: usize,
+    asked: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>, Error> {
+    let ask = read::<Asked>(asked, Class::Spec, "fabric")?.ask()?;
+    let plain = Ask { choice: Choice::default(), ..ask.clone() };
+    let each = |technology: &PyRef<'_, Technology>| {
+        link::report(&technology.0, if technology.has_geometry() { &ask } else { &plain })
+    };
+    let reports = technologies.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let ratios: Vec<_> =
+        reports.iter().map(|report| Ratios::of(report, &reports[against.min(reports.len() - 1)])).collect();
+    Ok(pythonize(py, &(reports, ratios)).map_err(PyErr::from)?)
+}
+
 fn as_arrays(py: Python<'_>, columns: link::columns::Columns) -> Result<Bound<'_, PyDict>, Error> {
     let dict = PyDict::new(py);
     for (name, column) in columns {
@@ -216,4 +262,22 @@ pub(crate) fn wire_columns<'py>(
         .collect();
     let dielectric = Dielectric { permittivity, ..Dielectric::OXIDE };
     as_arrays(py, py.detach(|| link::columns::wires(&wires, &dielectric)))
+}
+
+/// Share of a system's power that a cheaper bit saves, of the share that moved bits before.
+#[pyfunction]
+pub(crate) fn power_saving(share: f64, old_j_per_bit: f64, new_j_per_bit: f64) -> f64 {
+    link::benefit::power_saving(share, JoulesPerBit(old_j_per_bit), JoulesPerBit(new_j_per_bit))
+}
+
+/// Share of a system's power in links above which a cheaper bit saves at least `saving`.
+#[pyfunction]
+pub(crate) fn share_needed(saving: f64, old_j_per_bit: f64, new_j_per_bit: f64) -> f64 {
+    link::benefit::share_needed(saving, JoulesPerBit(old_j_per_bit), JoulesPerBit(new_j_per_bit))
+}
+
+/// Roofline speed-up of a kernel whose intensity is a share of the machine's balance, when bandwidth grows by `gain`.
+#[pyfunction]
+pub(crate) fn roofline_gain(intensity: f64, gain: f64) -> f64 {
+    link::benefit::roofline_gain(intensity, gain)
 }

@@ -4,7 +4,9 @@ use super::driver::{Load, Transceiver};
 use super::response::Channel;
 use super::technology::{Technology, TechnologyError, WireSpec};
 use crate::units::{Dimension, Farads, LENGTH, Meters, Ohms};
-use crate::wire::{Capacitance, Dielectric, Geometry, Metal, Planes, capacitance, resistance, self_inductance};
+use crate::wire::{
+    Capacitance, Dielectric, Geometry, Metal, Planes, capacitance, resistance, self_inductance,
+};
 
 /// What the user sets; the technology fills the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -163,7 +165,11 @@ fn geometry(wire: &WireSpec, choice: &Choice) -> Result<Geometry, TechnologyErro
     Ok(Geometry {
         width,
         spacing: pitch - width,
-        thickness: within("wire thickness", thickness, (CROSS_SECTION.0.max(2.5 * barrier), CROSS_SECTION.1))?,
+        thickness: within(
+            "wire thickness",
+            thickness,
+            (CROSS_SECTION.0.max(2.5 * barrier), CROSS_SECTION.1),
+        )?,
         height: within("distance to the plane", height, CROSS_SECTION)?,
         planes: choice.planes.unwrap_or(wire.planes.value),
     })

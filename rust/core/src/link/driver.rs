@@ -112,7 +112,7 @@ impl Transceiver {
     pub fn chain_capacitance(&self) -> Farads {
         let (stages, effort) = self.stages();
         let grown = self.last_gate() - self.input;
-        if stages == 0.0 || effort == 1.0 {
+        if stages < 0.5 {
             return Farads::ZERO;
         }
         // A geometric series: sum_i C_in f^i over the stages is (C_last - C_in) / (f - 1).

@@ -66,7 +66,12 @@ impl Bench {
         let in_step = |phase: usize| alone(phase) - others().map(|line| of(line, phase).size).sum::<f64>();
         let swing = self.transceiver.supply.value();
         let q = (opening * swing / 2.0 - self.transceiver.offset.value()) / self.transceiver.noise.value();
-        Eye { opening, opening_in_step: best(&in_step), q, bit_error_rate: 0.5 * erfc(q / std::f64::consts::SQRT_2) }
+        Eye {
+            opening,
+            opening_in_step: best(&in_step),
+            q,
+            bit_error_rate: 0.5 * erfc(q / std::f64::consts::SQRT_2),
+        }
     }
 
     /// The highest rate, up to a limit, at which the eye still gives the required Q; zero if none does.

@@ -4,8 +4,8 @@ use super::density::{areal_bandwidth, edge_bandwidth};
 use super::design::Design;
 use super::driver::Budget;
 use crate::units::{
-    ArealBandwidth, BitsPerSecond, EdgeBandwidth, FaradsPerMeter, HenriesPerMeter, JoulesPerBit, OhmsPerMeter,
-    Seconds,
+    ArealBandwidth, BitsPerSecond, EdgeBandwidth, FaradsPerMeter, HenriesPerMeter, JoulesPerBit,
+    OhmsPerMeter, Seconds,
 };
 use crate::wire::resistance;
 

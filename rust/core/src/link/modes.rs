@@ -57,7 +57,8 @@ impl Modes {
     /// The modes that reach a line at all, and their weights to each of `lines`.
     pub fn seen_from(&self, victim: usize, lines: &[usize]) -> Vec<(f64, Vec<f64>)> {
         let seen = (0..self.capacitance.len()).filter(|&m| self.vectors[victim][m].abs() > 1e-12);
-        seen.map(|m| (self.capacitance[m], lines.iter().map(|&j| self.weight(j, victim, m)).collect())).collect()
+        seen.map(|m| (self.capacitance[m], lines.iter().map(|&j| self.weight(j, victim, m)).collect()))
+            .collect()
     }
 }
 

@@ -7,12 +7,12 @@ use super::design::{Choice, Design};
 use super::driver::Budget;
 use super::eye::{Bench, Eye};
 use super::figures::{Figures, figures};
-use super::response::Prepared;
+use super::response::{Channel, Prepared};
 use super::technology::{Published, Reference, Technology, TechnologyError};
 use crate::units::{BitsPerSecond, Hertz, JoulesPerBit, Meters, Ohms, Seconds, SquareMeters};
 
-/// Pitch of interposer bumps, against which finer pitches are counted (`reference/si-if.md` 1.6: 40 to 50 um).
-const BUMP_PITCH: Meters = Meters(50e-6);
+/// Pitch of interposer bumps, against which finer pitches are counted (40 to 50 um).
+pub(super) const BUMP_PITCH: Meters = Meters(50e-6);
 /// The limits of the 2017 abstract: loss above -2 dB, crosstalk below -15 dB.
 const LOSS_LIMIT_DB: f64 = -2.0;
 const CROSSTALK_LIMIT_DB: f64 = -15.0;
@@ -182,6 +182,34 @@ pub fn merit(density: crate::units::EdgeBandwidth, energy: JoulesPerBit, latency
     (merit, merit / (latency.value() / 1e-9))
 }
 
+/// A link's figures over those of another; null where either does not state the figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Ratios {
+    pub latency: Option<f64>,
+    pub energy: Option<f64>,
+    pub data_rate: Option<f64>,
+    pub edge_bandwidth: Option<f64>,
+    pub merit: Option<f64>,
+    pub merit_per_latency: Option<f64>,
+}
+
+impl Ratios {
+    /// Of a link over another.
+    pub fn of(link: &Report, other: &Report) -> Self {
+        let over = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
+        let figure = |of: fn(&Report) -> f64| over(Some(of(link)), Some(of(other)));
+        Self {
+            latency: figure(|r| r.latency_s),
+            energy: figure(|r| r.energy_j_per_bit),
+            data_rate: figure(|r| r.data_rate_bit_per_s_per_wire),
+            edge_bandwidth: over(link.edge_bandwidth_bit_per_s_per_m, other.edge_bandwidth_bit_per_s_per_m),
+            merit: over(link.merit, other.merit),
+            merit_per_latency: over(link.merit_per_latency, other.merit_per_latency),
+        }
+    }
+}
+
 /// All that is known of a technology at a geometry.
 pub fn report(technology: &Technology, ask: &Ask) -> Result<Report, TechnologyError> {
     if let (Some(published), None) = (&technology.published, ask.choice.geometry()) {
@@ -345,7 +373,10 @@ fn chain_report(design: &Design) -> ChainReport {
 fn range_notes(technology: &Technology, design: &Design) -> Vec<String> {
     let mut notes = Vec::new();
     if !design.capacitance().in_range {
-        notes.push("the cross-section lies outside the fit of the capacitance; the nearest correction is used".to_owned());
+        notes.push(
+            "the cross-section lies outside the fit of the capacitance; the nearest correction is used"
+                .to_owned(),
+        );
     }
     if let (false, Some(wire)) = (design.offered, &technology.wire) {
         let ([low, high], [short, long]) = (wire.pitch_range.value, wire.length_range.value);
@@ -368,12 +399,18 @@ fn sweep(report: &mut Report, design: &Design, ask: &Ask) {
         report.near_end_crosstalk_sum_db.push(at.near_end_sum_db);
         report.far_end_crosstalk_sum_db.push(at.far_end_sum_db);
     }
-    let at = |f: f64| prepared.at(Hertz(f), ask.reference);
-    report.limits = Some(Limits {
+    report.limits = Some(limits(&design.channel, ask.reference));
+}
+
+/// Where loss and crosstalk of a channel first break the limits of the 2017 abstract.
+pub fn limits(channel: &Channel, reference: Ohms) -> Limits {
+    let prepared = Prepared::new(channel);
+    let at = |f: f64| prepared.at(Hertz(f), reference);
+    Limits {
         loss_2db_hz: first_crossing(|f| at(f).insertion_loss_db < LOSS_LIMIT_DB),
         crosstalk_15db_hz: first_crossing(|f| at(f).near_end_db > CROSSTALK_LIMIT_DB),
         crosstalk_sum_15db_hz: first_crossing(|f| at(f).near_end_sum_db > CROSSTALK_LIMIT_DB),
-    });
+    }
 }
 
 /// The lowest frequency at which a limit is broken: steps of 1 %, then bisection.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{self, Confidence, SpecError, Sourced};
+use crate::spec::{self, Confidence, Sourced, SpecError};
 use crate::units::{
-    ArealBandwidth, BitsPerSecond, BytesPerSecond, EdgeBandwidth, Farads, JoulesPerBit, Meters, OhmMeters, Ohms,
-    Seconds, Volts,
+    ArealBandwidth, BitsPerSecond, BytesPerSecond, EdgeBandwidth, Farads, JoulesPerBit, Meters, OhmMeters,
+    Ohms, Seconds, Volts,
 };
 use crate::wire::Planes;
 
@@ -26,7 +26,7 @@ pub enum TechnologyError {
     /// A geometry was given for a technology that has none.
     #[error(
         "`{name}` is described by its published figures, so {what} cannot be set: leave it out, \
-         or name a technology with wires (si-if, si-if-2017, cowos, on-die)"
+         or name a technology with wires (si-if, si-if-2017, on-die)"
     )]
     NoGeometry {
         /// The technology.

@@ -183,9 +183,7 @@ fn diagonal(wire: &Capacitance, row: usize, lines: usize) -> f64 {
     let outside = row == 0 || row + 1 == lines;
     let neighbours = |distance: usize| usize::from(row >= distance) + usize::from(row + distance < lines);
     let ground = if outside { wire.edge } else { wire.ground };
-    ground.value()
-        + wire.coupling.value() * neighbours(1) as f64
-        + wire.second.value() * neighbours(2) as f64
+    ground.value() + wire.coupling.value() * neighbours(1) as f64 + wire.second.value() * neighbours(2) as f64
 }
 
 /// External inductance per length of the middle wire of an open bus of five: `mu0 eps (C^-1)_mm`.

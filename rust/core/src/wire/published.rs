@@ -78,6 +78,9 @@ pub fn wong_one_plane(w: f64, s: f64, t: f64) -> Split {
 pub fn wong_two_planes(w: f64, s: f64, t: f64) -> Split {
     let ground = 2.0 * (w + 2.04 * (s / (s + 0.54)).powf(1.77) * (t / (t + 4.53)).powf(0.07));
     let coupling = 1.14 * (t / s) * (-4.0 * s / (s + 8.01)).exp()
-        + 2.37 * (w / (w + 0.31 * s)).powf(0.28) * (1.0 + 8.96 * s).powf(-0.76) * (-2.0 * s / (s + 6.0)).exp();
+        + 2.37
+            * (w / (w + 0.31 * s)).powf(0.28)
+            * (1.0 + 8.96 * s).powf(-0.76)
+            * (-2.0 * s / (s + 6.0)).exp();
     Split { ground, coupling }
 }
