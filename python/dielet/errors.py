@@ -1,6 +1,7 @@
 """What goes wrong, by what the user can mend.
 
-Every error that dielet raises on purpose is a `DieletError` whose text is one line: what, where, value, remedy.
+Every error that dielet raises on purpose is a `DieletError` whose text is one line: what, where, value,
+remedy.
 """
 
 

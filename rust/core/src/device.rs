@@ -76,6 +76,36 @@ impl Number {
     }
 }
 
+/// Why a device cannot do what is asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// No such number format.
+    #[error("number format `{name}` is unknown: use one of fp32, tf32, fp16, bf16, fp8")]
+    UnknownNumber {
+        /// The name given.
+        name: String,
+    },
+    /// The device has no rate for the format.
+    #[error("device `{device}` has no rate for {number}: use one of {known}", number = number.name())]
+    NoRate {
+        /// The device.
+        device: String,
+        /// The format asked for.
+        number: Number,
+        /// Formats with a rate.
+        known: String,
+    },
+}
+
+impl std::str::FromStr for Number {
+    type Err = DeviceError;
+
+    fn from_str(name: &str) -> Result<Self, DeviceError> {
+        let found = Self::ALL.into_iter().find(|number| number.name() == name);
+        found.ok_or_else(|| DeviceError::UnknownNumber { name: name.to_owned() })
+    }
+}
+
 /// How fast one number format is multiplied; the fields after `peak` are the constants of [`crate::compute`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -193,11 +223,11 @@ impl Device {
         self.memory_bandwidth.value * self.memory_efficiency.value
     }
 
-    /// The matrix unit for a number format, where the device has one.
-    pub fn matrix_unit(&self, number: Number) -> Option<MatrixUnit> {
-        let rate = self.rates.get(&number)?;
+    /// The matrix unit for a number format.
+    pub fn matrix_unit(&self, number: Number) -> Result<MatrixUnit, DeviceError> {
+        let rate = self.rates.get(&number).ok_or_else(|| self.no_rate(number))?;
         let conversion = rate.conversion.as_ref();
-        Some(MatrixUnit {
+        Ok(MatrixUnit {
             number,
             sustained: rate.peak.value * rate.ceiling.value,
             feed: rate.feed.value,
@@ -220,6 +250,11 @@ impl Device {
             Some(Power::Parts { idle: idle.value, per_flop: per_flop.value, per_bit: per_bit.value })
         };
         whole.or_else(parts)
+    }
+
+    fn no_rate(&self, number: Number) -> DeviceError {
+        let known = self.rates.keys().map(|known| known.name()).collect::<Vec<_>>().join(", ");
+        DeviceError::NoRate { device: self.name.clone(), number, known }
     }
 
     fn check(&self, origin: &str) -> Result<(), SpecError> {

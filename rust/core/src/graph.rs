@@ -33,10 +33,16 @@ pub struct Model {
     /// Coefficient of variation of the length of a sample, which makes synchronous workers wait.
     #[serde(default)]
     pub length_variation: f64,
+    /// Padding along the sequence, as a fraction of the tokens that count.
+    #[serde(default)]
+    pub padding: f64,
     /// Samples per data-parallel worker and step, where the user gives none.
     pub worker_batch: u64,
     /// How parameters are updated.
     pub optimizer: Optimizer,
+    /// Whether the update is one kernel per tensor; otherwise one per arithmetic operation.
+    #[serde(default = "yes")]
+    pub fused_update: bool,
     /// Whether gradients are reduced while the backward pass still runs.
     #[serde(default = "yes")]
     pub overlap: bool,
@@ -269,9 +275,18 @@ impl Model {
         each.flat_map(|(index, segment)| std::iter::repeat_n(index, segment.ops)).collect()
     }
 
-    /// Tokens of one sample at a sequence length (1 per sample for a model without a sequence).
+    /// Tokens of one sample that count at a sequence length, which includes padding (1 per sample for a model without
+    /// a sequence).
     pub fn tokens_per_sample(&self, sequence: u64) -> f64 {
-        if self.sequence == 0 { 1.0 } else { (sequence * self.token_streams) as f64 }
+        let streams = (sequence * self.token_streams) as f64;
+        if self.sequence == 0 { 1.0 } else { streams / (1.0 + self.padding) }
+    }
+
+    /// Whether every op needs of a time step only that step and the ones before, so that a sequence can run in
+    /// pieces: no attention over another sequence, no layer that reads it from both ends.
+    pub fn steps_in_time(&self) -> bool {
+        let whole = |op: &Op| op.axis("key_sequence").is_some() || op.axis("direction").is_some();
+        self.ops.iter().any(|op| matches!(op.work, Work::Recurrent { .. })) && !self.ops.iter().any(whole)
     }
 
     /// All parameters, a tied tensor once.
@@ -279,9 +294,9 @@ impl Model {
         self.counted(|_, weight| weight.tied.is_none())
     }
 
-    /// Parameters of tables that are looked up.
+    /// Parameters of tables whose rows inputs look up (tokens, positions).
     pub fn embedding_parameters(&self) -> u64 {
-        self.counted(|op, weight| op.work == Work::Lookup && weight.tied.is_none())
+        self.counted(|op, weight| op.is_input_table(weight) && weight.tied.is_none())
     }
 
     /// Parameters that one token uses: of the experts only those it is routed to.
@@ -324,6 +339,11 @@ impl Op {
     /// The position of an axis of that name.
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.name == name)
+    }
+
+    /// Whether inputs look up rows of this weight; a table with sampled classes is of an output layer.
+    pub fn is_input_table(&self, weight: &Weight) -> bool {
+        self.work == Work::Lookup && weight.sparse.is_none_or(|sparse| sparse.fixed == 0)
     }
 
     /// Experts a token uses and experts there are, for a weight that ranges over `experts`.

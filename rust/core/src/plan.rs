@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::Number;
 use crate::graph::{Axis, Model, Op, TensorRule};
 use crate::verdict::{Infeasible, Reason};
 
@@ -19,6 +20,8 @@ pub struct Plan {
     pub cp: u64,
     /// Devices over which experts are split; divides `dp * cp`.
     pub ep: u64,
+    /// Devices of a worker over which single ops are placed; 1 where they are not.
+    pub placed: u64,
     /// Chunks of the model on each pipeline stage (interleaved schedule).
     pub virtual_stages: u64,
     /// Samples per forward pass.
@@ -37,6 +40,8 @@ pub struct Plan {
     pub sharding: u8,
     /// Whether tensor-parallel ranks split the sequence between the split contractions.
     pub sequence_parallel: bool,
+    /// Whether gradients of looked-up tables are kept and reduced whole, untouched rows and all.
+    pub dense_gradients: bool,
     /// Number formats.
     pub precision: Precision,
     /// Which groups are neighbours.
@@ -96,6 +101,16 @@ pub struct ElementBytes {
 }
 
 impl Precision {
+    /// The format in which contractions multiply.
+    pub const fn number(self) -> Number {
+        match self {
+            Self::Fp32 => Number::Fp32,
+            Self::Mixed => Number::Fp16,
+            Self::Bf16 => Number::Bf16,
+            Self::Fp8 => Number::Fp8,
+        }
+    }
+
     /// Bytes per element (Rajbhandari et al., ZeRO, SC 2020, section 3.1 for mixed; Megatron-LM for bf16).
     pub const fn bytes(self) -> ElementBytes {
         let (activation, weight, gradient, master) = match self {
@@ -136,6 +151,7 @@ impl Plan {
             pp: 1,
             cp: 1,
             ep: 1,
+            placed: 1,
             virtual_stages: 1,
             micro_batch: model.worker_batch,
             batch: model.worker_batch,
@@ -145,6 +161,7 @@ impl Plan {
             recompute: Recompute::None,
             sharding: 0,
             sequence_parallel: false,
+            dense_gradients: false,
             precision,
             mapping: Mapping::DataInside,
         }
@@ -157,7 +174,7 @@ impl Plan {
 
     /// Devices per data-parallel worker.
     pub fn mp(&self) -> u64 {
-        self.tp * self.pp * self.cp
+        self.tp * self.pp * self.cp * self.placed
     }
 
     /// Forward passes per worker and step.
@@ -190,19 +207,24 @@ impl Plan {
         Ranks { size: self.dp * self.cp / self.ep, stride: self.data_stride() * self.ep }
     }
 
+    /// The devices over which a worker's ops are placed.
+    pub fn placed_ranks(&self) -> Ranks {
+        Ranks { size: self.placed, stride: 1 }
+    }
+
     /// The stages of a pipeline.
     pub fn pipeline_ranks(&self) -> Ranks {
         let stride = match self.mapping {
-            Mapping::DataInside => self.tp * self.cp * self.dp,
-            Mapping::WorkerInside => self.tp,
+            Mapping::DataInside => self.tp * self.placed * self.cp * self.dp,
+            Mapping::WorkerInside => self.tp * self.placed,
         };
         Ranks { size: self.pp, stride }
     }
 
     fn data_stride(&self) -> u64 {
         match self.mapping {
-            Mapping::DataInside => self.tp,
-            Mapping::WorkerInside => self.tp * self.pp,
+            Mapping::DataInside => self.tp * self.placed,
+            Mapping::WorkerInside => self.tp * self.placed * self.pp,
         }
     }
 
@@ -211,6 +233,7 @@ impl Plan {
         self.check_counts()?;
         self.check_batch()?;
         self.check_schedule()?;
+        self.check_time_chunks(model)?;
         self.check_measured(model)?;
         let stages = self.pp * self.virtual_stages;
         let layers = model.segments.iter().map(|segment| segment.repeat).sum::<u64>();
@@ -228,6 +251,7 @@ impl Plan {
 
     fn check_counts(&self) -> Result<(), Infeasible> {
         let counts = [
+            self.placed,
             self.dp,
             self.tp,
             self.pp,
@@ -262,18 +286,19 @@ impl Plan {
                 format!("micro-batches a multiple of pp {} (now {m}), or virtual stages 1", self.pp.max(2));
             return Err(Infeasible::new(Reason::Interleaving, self.pp as f64, m as f64, nearest));
         }
-        if self.time_chunks > 1
-            && (self.schedule != Schedule::Gpipe || !self.sequence.is_multiple_of(self.time_chunks))
-        {
-            let nearest = "schedule gpipe and time chunks that divide the sequence".to_owned();
-            return Err(Infeasible::new(
-                Reason::TimeChunks,
-                self.time_chunks as f64,
-                self.sequence as f64,
-                nearest,
-            ));
-        }
         Ok(())
+    }
+
+    fn check_time_chunks(&self, model: &Model) -> Result<(), Infeasible> {
+        let divides = self.sequence.is_multiple_of(self.time_chunks);
+        let schedule = self.schedule == Schedule::Gpipe;
+        if self.time_chunks == 1 || (divides && schedule && model.steps_in_time()) {
+            return Ok(());
+        }
+        let nearest =
+            "time chunks 1, or a recurrent model, schedule gpipe and chunks that divide the sequence";
+        let (needs, has) = (self.time_chunks as f64, self.sequence as f64);
+        Err(Infeasible::new(Reason::TimeChunks, needs, has, nearest.to_owned()))
     }
 
     fn check_measured(&self, model: &Model) -> Result<(), Infeasible> {

@@ -22,8 +22,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -145,6 +145,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for SourcedVisitor<T> {
     }
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Self::Value, E> {
         T::deserialize(number.into_deserializer()).map(Sourced::stated)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(SeqAccessDeserializer::new(list)).map(Sourced::stated)
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let Full { value, source, confidence } = Full::deserialize(MapAccessDeserializer::new(map))?;

@@ -3,10 +3,13 @@
 //! A binding returns `Result<_, Error>` and uses `?`. A new error enum of a core crate is one more variant of
 //! [`Error`] and one more arm of [`Error::class`], which has no catch-all.
 
+use dielet_core::device::DeviceError;
+use dielet_core::fabric::FabricError;
 use dielet_core::graph::GraphError;
 use dielet_core::link::TechnologyError;
 use dielet_core::packaging::WaferError;
 use dielet_core::spec::SpecError;
+use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -26,9 +29,18 @@ pub(crate) enum Error {
     /// A wafer that cannot be.
     #[error(transparent)]
     Wafer(#[from] WaferError),
-    /// A spec that does not follow its schema.
+    /// A file of a device, system, fabric or technology that cannot be used.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A device that lacks what is asked of it.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A system or fabric that cannot be used.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// A group of devices that the fabric does not have.
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
@@ -62,7 +74,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn of<'py>(self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    fn of(self, py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
         let name = match self {
             Self::Model => "ModelError",
@@ -78,7 +90,10 @@ impl Error {
     fn class(&self) -> Option<Class> {
         match self {
             Self::Graph(_) => Some(Class::Model),
-            Self::Quantity(_) | Self::Technology(_) | Self::Wafer(_) | Self::Spec(_) => Some(Class::Spec),
+            Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
+            Self::Technology(_) | Self::Wafer(_) => Some(Class::Spec),
+            Self::System(_) => Some(Class::Spec),
+            Self::Fabric(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

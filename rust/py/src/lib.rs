@@ -1,9 +1,15 @@
 //! Conversions between Rust and Python, and nothing else.
 
+mod device;
 mod error;
 mod link;
 mod model;
 mod packaging;
+mod plan;
+mod price;
+mod projection;
+mod quantity;
+mod system;
 
 use pyo3::prelude::*;
 
@@ -13,11 +19,27 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use super::device::{Device, gemm_time_s, stream_time_s};
+    #[pymodule_export]
     use super::link::{Technology, compare_links, power_saving, roofline_gain, share_needed, wire_columns};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
     use super::packaging::Packaging;
+
+    #[pymodule_export]
+    use super::plan::workers_py;
+    #[pymodule_export]
+    use super::price::{price, serial_plan};
+    use super::projection::{
+        crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
+        epochs_over_minimum, hybrid_gain, hybrid_gain_under_hyperbola, hybrid_speedup, required_epochs_ratio,
+        required_mp_speedup, training_time_s,
+    };
+    #[pymodule_export]
+    use super::quantity::{format_quantity, parse_quantity};
+    #[pymodule_export]
+    use super::system::{Fabric, System};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,1 +1,5 @@
 //! Exact searches over the cost model of `dielet-core`, each with its proof.
+
+pub mod place;
+pub mod plan;
+pub mod proof;

@@ -55,11 +55,31 @@ pub enum GraphError {
         /// What is allowed.
         range: &'static str,
     },
+    /// A number of the model is out of range.
+    #[error("model `{model}` has {what} {value}: it must be {range}")]
+    Range {
+        /// The model.
+        model: String,
+        /// The number's name.
+        what: &'static str,
+        /// The number.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
+    },
     /// Two ops share a name.
     #[error("two ops are named `{op}`: names must differ")]
     Name {
         /// The name.
         op: String,
+    },
+    /// A weight is tied to one that is not there.
+    #[error("op `{op}` ties a weight to `{weight}`, which no op has: name a weight that is not tied itself")]
+    Tie {
+        /// The op.
+        op: String,
+        /// The name it gives.
+        weight: String,
     },
     /// A contraction lacks its second operand.
     #[error("op `{op}` is a contraction with neither a weight nor a second input: give one")]
@@ -76,7 +96,7 @@ impl Model {
         if self.ops.is_empty() {
             return Err(GraphError::Empty { model: model() });
         }
-        let segments = self.segments.iter().map(|segment| segment.ops).sum();
+        let segments = self.segments.iter().fold(0, |sum: usize, segment| sum.saturating_add(segment.ops));
         if segments != self.ops.len() {
             return Err(GraphError::Segments { model: model(), segments, ops: self.ops.len() });
         }
@@ -85,7 +105,57 @@ impl Model {
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(GraphError::Name { op: pair[0].to_owned() });
         }
-        self.ops.iter().enumerate().try_for_each(|(index, op)| op.check(index))
+        self.ops.iter().enumerate().try_for_each(|(index, op)| op.check(index))?;
+        self.check_ties()?;
+        self.check_numbers()
+    }
+
+    fn check_ties(&self) -> Result<(), GraphError> {
+        let weights = || self.ops.iter().flat_map(|op| op.weights.iter().map(move |weight| (op, weight)));
+        let mut own: Vec<&str> =
+            weights().filter(|(_, w)| w.tied.is_none()).map(|(_, w)| w.name.as_str()).collect();
+        own.sort_unstable();
+        let loose = |tie: &&str| own.binary_search(tie).is_err();
+        let fault = weights().find_map(|(op, w)| w.tied.as_deref().filter(loose).map(|tie| (op, tie)));
+        fault.map_or(Ok(()), |(op, tie)| Err(GraphError::Tie { op: op.name.clone(), weight: tie.to_owned() }))
+    }
+
+    fn check_numbers(&self) -> Result<(), GraphError> {
+        let repeats =
+            self.segments.iter().map(|segment| ("a segment repeated", segment.repeat as f64, COUNT));
+        let batches = [Some(self.worker_batch), self.measured_batch].into_iter().flatten();
+        let numbers = [
+            ("a length variation of", self.length_variation, AMOUNT),
+            ("token streams of", self.token_streams as f64, COUNT),
+            ("parameters of", self.parameter_extent().max(1.0), COUNT),
+        ];
+        let batches = batches.map(|batch| ("a batch of", batch as f64, COUNT));
+        let fault = repeats.chain(batches).chain(numbers).find(|&(_, value, range)| !within(value, range));
+        fault.map_or(Ok(()), |(what, value, range)| {
+            Err(GraphError::Range { model: self.name.clone(), what, value, range })
+        })
+    }
+
+    /// All parameters as a float, which no model is too large for.
+    fn parameter_extent(&self) -> f64 {
+        let repeats = self.segment_of_ops().into_iter().map(|s| self.segments[s].repeat as f64);
+        let each = self.ops.iter().zip(repeats);
+        each.map(|(op, n)| {
+            n * op.weights.iter().map(|w| w.count as f64 * op.extent_float(&w.axes)).sum::<f64>()
+        })
+        .sum()
+    }
+}
+
+const COUNT: &str = "at least 1 and below 2^53";
+const AMOUNT: &str = "finite and not negative";
+const SHARE: &str = "between 0 and 1";
+
+fn within(value: f64, range: &str) -> bool {
+    match range {
+        SHARE => (0.0..=1.0).contains(&value),
+        AMOUNT => value.is_finite() && value >= 0.0,
+        _ => (1.0..9.0e15).contains(&value),
     }
 }
 
@@ -123,27 +193,40 @@ impl Op {
     }
 
     fn check_numbers(&self) -> Result<(), GraphError> {
-        let positive = "at least 1 and below 2^53";
-        let sizes = self.axes.iter().map(|axis| ("an axis of size", axis.size as f64, positive));
-        let amount = "finite and not negative";
-        let numbers = match self.work {
-            Work::Contraction { density, .. } => vec![("density", density, "between 0 and 1")],
-            Work::Recurrent { forward_passes, backward_passes }
-            | Work::Elementwise { forward_passes, backward_passes } => {
-                vec![("forward passes", forward_passes, amount), ("backward passes", backward_passes, amount)]
-            }
-            Work::Measured { forward_s, backward_s } => {
-                vec![("a forward time of", forward_s, amount), ("a backward time of", backward_s, amount)]
-            }
-            Work::Data | Work::Lookup | Work::Exchange | Work::View => Vec::new(),
-        };
-        let fault = sizes.chain(numbers).find(|&(_, value, range)| match range {
-            "between 0 and 1" => !(0.0..=1.0).contains(&value),
-            "finite and not negative" => !(value.is_finite() && value >= 0.0),
-            _ => !(1.0..9.0e15).contains(&value),
+        let sizes = self.axes.iter().map(|axis| ("an axis of size", axis.size as f64, COUNT));
+        // Tensors are counted in integers of 64 bits.
+        let operands = self.weights.iter().map(|weight| &weight.axes);
+        let operands = operands.chain(self.inputs.iter().map(|input| &input.axes)).chain([&self.output]);
+        let tensors =
+            operands.map(|axes| ("a tensor of as many elements as", self.extent_float(axes), COUNT));
+        let kept = self.saves.iter().filter_map(|save| match save {
+            Save::Elements(count) => Some(("kept elements", *count, AMOUNT)),
+            Save::Input(_) | Save::Output | Save::Mask => None,
         });
+        let mut numbers = sizes.chain(tensors).chain(kept).chain(self.work.numbers());
+        let fault = numbers.find(|&(_, value, range)| !within(value, range));
         fault.map_or(Ok(()), |(what, value, range)| {
             Err(GraphError::Value { op: self.name.clone(), what, value, range })
         })
+    }
+
+    fn extent_float(&self, axes: &[usize]) -> f64 {
+        axes.iter().map(|&axis| self.axes[axis].size as f64).product()
+    }
+}
+
+impl Work {
+    fn numbers(&self) -> Vec<(&'static str, f64, &'static str)> {
+        match *self {
+            Self::Contraction { density, .. } => vec![("density", density, SHARE)],
+            Self::Recurrent { forward_passes, backward_passes }
+            | Self::Elementwise { forward_passes, backward_passes } => {
+                vec![("forward passes", forward_passes, AMOUNT), ("backward passes", backward_passes, AMOUNT)]
+            }
+            Self::Measured { forward_s, backward_s } => {
+                vec![("a forward time of", forward_s, AMOUNT), ("a backward time of", backward_s, AMOUNT)]
+            }
+            Self::Data | Self::Lookup | Self::Exchange | Self::View => Vec::new(),
+        }
     }
 }

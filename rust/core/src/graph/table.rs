@@ -9,7 +9,7 @@ use super::{Model, Op, Work};
 pub struct ParameterCounts {
     /// All, a tied tensor once.
     pub total: u64,
-    /// Of tables that are looked up (tokens, positions).
+    /// Of tables whose rows inputs look up (tokens, positions).
     pub embedding: u64,
     /// Those one token uses: of the experts only the ones it is routed to.
     pub active: u64,
@@ -73,10 +73,10 @@ impl Op {
 impl Model {
     /// Parameters by use.
     pub fn parameter_counts(&self) -> ParameterCounts {
-        let tied: Vec<&str> =
-            self.ops.iter().flat_map(|op| &op.weights).filter_map(|weight| weight.tied.as_deref()).collect();
+        let products = self.ops.iter().filter(|op| op.work != Work::Lookup).flat_map(|op| &op.weights);
+        let tied: Vec<&str> = products.filter_map(|weight| weight.tied.as_deref()).collect();
         let only_looked_up = self.counted(|op, weight| {
-            op.work == Work::Lookup && weight.tied.is_none() && !tied.contains(&weight.name.as_str())
+            op.is_input_table(weight) && weight.tied.is_none() && !tied.contains(&weight.name.as_str())
         });
         let active = self.active_parameters();
         ParameterCounts {

@@ -1,0 +1,1 @@
+"""Time, energy and money to the target: data parallelism alone against hybrid."""

@@ -1,0 +1,166 @@
+//! A worker whose ops are placed one by one on its devices.
+
+use dielet_core::activation::Activations;
+use dielet_core::collective::Operation;
+use dielet_core::device::MatrixUnit;
+use dielet_core::graph::{Model, Work};
+use dielet_core::op::{OpCost, OpPricer};
+use dielet_core::parameters::Parameters;
+use dielet_core::pass::PassTime;
+use dielet_core::plan::Plan;
+use dielet_core::reduction::{BUCKET, Bucket};
+use dielet_core::system::System;
+use dielet_core::travel::travel;
+use dielet_core::units::{Bytes, Flops, Joules, Seconds};
+use dielet_core::verdict::{Infeasible, Reason};
+use dielet_core::worker::{Rank, Worker};
+
+use crate::place::{ForwardOp, Links, Problem, Schedule, Tensor, list_schedule, training_step};
+
+/// Large enough to tell a link's bandwidth from its latency.
+const PROBE: Bytes = Bytes(1e9);
+
+/// An op's costs with what it keeps; a tensor that several ops keep counts at each.
+struct Placed {
+    cost: OpCost,
+    saved: Bytes,
+}
+
+fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<Placed> {
+    let pricer = OpPricer::new(model, system, unit, plan);
+    let element = plan.precision.bytes().activation;
+    let activations = Activations { model, shares: &pricer.shares, element };
+    let each = 0..model.ops.len();
+    each.map(|op| Placed { cost: pricer.cost(op), saved: activations.saved(op..op + 1, false) }).collect()
+}
+
+/// A worker by list scheduling: a heuristic placement of the model's ops on `plan.placed` devices.
+pub(super) fn worker(
+    model: &Model,
+    system: &System,
+    unit: &MatrixUnit,
+    plan: &Plan,
+) -> Result<Worker, Infeasible> {
+    let costs = costs(model, system, unit, plan);
+    let problem = problem(model, system, plan, &costs);
+    let no_room = || {
+        let needs: f64 = problem.ops.iter().map(|op| op.memory_bytes).sum();
+        let has = problem.memory_bytes.iter().sum();
+        Infeasible::new(Reason::Memory, needs, has, "more devices per worker".to_owned())
+    };
+    let schedule = list_schedule(&problem).ok().flatten().ok_or_else(no_room)?;
+    let energy =
+        |bytes: f64| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, Bytes(bytes)).energy;
+    let sent = |device: usize| {
+        let mine = schedule.transfers.iter().filter(|transfer| transfer.from == device);
+        mine.map(|transfer| energy(problem.tensors[transfer.tensor].bytes)).sum()
+    };
+    let rank = |device| Rank { sends: sent(device), ..rank(plan, &costs, &schedule, device) };
+    let ranks = (0..plan.placed as usize).map(rank).collect();
+    let flops = Flops(costs.iter().map(|op| op.cost.flops.value()).sum());
+    Ok(Worker::new(ranks, [flops, Flops::ZERO], costs.iter().map(|op| op.cost.traffic * 3.0).sum()))
+}
+
+fn problem(model: &Model, system: &System, plan: &Plan, costs: &[Placed]) -> Problem {
+    let devices = plan.placed as usize;
+    let bytes = plan.precision.bytes();
+    let held = bytes.weight + bytes.gradient + bytes.master + bytes.state * model.optimizer.states();
+    let forward: Vec<ForwardOp> = model
+        .ops
+        .iter()
+        .zip(costs)
+        .map(|(op, Placed { cost, saved })| ForwardOp {
+            id: op.name.clone(),
+            forward_s: vec![cost.forward.total().value(); devices],
+            backward_s: vec![cost.backward.total().value(); devices],
+            memory_bytes: cost.parameters.total() * held + saved.value(),
+            group: None,
+            pin: None,
+        })
+        .collect();
+    let (ops, tensors) = training_step(&forward, &tensors(model, costs));
+    let link = |bytes| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, bytes);
+    let latency = link(Bytes(1.0)).seconds.value();
+    let bandwidth = PROBE.value() / (link(PROBE).seconds.value() - latency);
+    Problem {
+        memory_bytes: vec![system.device.memory.value.value(); devices],
+        ops,
+        tensors,
+        latency_s: vec![vec![latency; devices]; devices],
+        bandwidth_bytes_per_s: vec![vec![bandwidth; devices]; devices],
+        links: Links::Serial,
+        overlap: true,
+    }
+}
+
+/// One tensor per op that others read; every device loads the training data for itself.
+fn tensors(model: &Model, costs: &[Placed]) -> Vec<Tensor> {
+    let mut tensors: Vec<Tensor> = (0..model.ops.len())
+        .map(|producer| {
+            let data = model.ops[producer].work == Work::Data;
+            Tensor {
+                producer,
+                consumers: Vec::new(),
+                bytes: if data { 0.0 } else { costs[producer].cost.output.value() },
+            }
+        })
+        .collect();
+    for (reader, op) in model.ops.iter().enumerate() {
+        for input in &op.inputs {
+            let consumers = &mut tensors[input.op].consumers;
+            if consumers.last() != Some(&reader) {
+                consumers.push(reader);
+            }
+        }
+    }
+    tensors.retain(|tensor| !tensor.consumers.is_empty());
+    tensors
+}
+
+fn rank(plan: &Plan, costs: &[Placed], schedule: &Schedule, device: usize) -> Rank {
+    let n = costs.len();
+    let here: Vec<usize> = (0..n).filter(|&op| schedule.ops[op].device == device).collect();
+    let mut rank = Rank {
+        parameters: Parameters::default(),
+        copied: 0.0,
+        kept: here.iter().map(|&op| costs[op].saved).sum(),
+        transient: Bytes::ZERO,
+        buckets: buckets(plan, costs, schedule, &here),
+        forward: PassTime::default(),
+        backward: PassTime::default(),
+        again: PassTime::default(),
+        sends: Joules::ZERO,
+        free_end: Seconds::ZERO,
+        end: Seconds::ZERO,
+    };
+    for &op in &here {
+        rank.parameters += costs[op].cost.parameters;
+        rank.forward += costs[op].cost.forward;
+        rank.backward += costs[op].cost.backward;
+        rank.end =
+            rank.end.max(Seconds(schedule.ops[op].finish_s)).max(Seconds(schedule.ops[n + op].finish_s));
+    }
+    // Waiting for an input and waiting for a transfer are not told apart.
+    rank.free_end = rank.end;
+    rank
+}
+
+/// Gradients in the order in which a device's backward ops end.
+fn buckets(plan: &Plan, costs: &[Placed], schedule: &Schedule, here: &[usize]) -> Vec<Bucket> {
+    let n = costs.len();
+    let finish = |op: usize| schedule.ops[n + op].finish_s;
+    let mut order = here.to_vec();
+    order.sort_by(|&a, &b| finish(a).total_cmp(&finish(b)));
+    let limit = BUCKET.value() / plan.precision.bytes().gradient;
+    let mut done = Vec::new();
+    let mut since = order.first().map_or(0.0, |&op| schedule.ops[n + op].start_s);
+    let mut open = Parameters::default();
+    for (index, &op) in order.iter().enumerate() {
+        open += costs[op].cost.parameters;
+        if open.dense + open.expert >= limit || index + 1 == order.len() {
+            done.push(Bucket { parameters: open, window: Seconds(finish(op) - since), count: 1 });
+            (open, since) = (Parameters::default(), finish(op));
+        }
+    }
+    done
+}
