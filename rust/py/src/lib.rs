@@ -21,7 +21,10 @@ mod _core {
     #[pymodule_export]
     use super::device::{Device, gemm_time_s, stream_time_s};
     #[pymodule_export]
-    use super::link::{Technology, compare_links, power_saving, roofline_gain, share_needed, wire_columns};
+    use super::link::{
+        Technology, compare_links, edge_bandwidth, perimeter_bandwidth, power_saving, roofline_gain,
+        share_needed, wire_columns,
+    };
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
@@ -30,7 +33,8 @@ mod _core {
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
-    use super::price::{price, serial_plan};
+    use super::price::{op_costs, price, serial_plan};
+    #[pymodule_export]
     use super::projection::{
         crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,
         epochs_over_minimum, hybrid_gain, hybrid_gain_under_hyperbola, hybrid_speedup, required_epochs_ratio,
@@ -39,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::quantity::{format_quantity, parse_quantity};
     #[pymodule_export]
-    use super::system::{Fabric, System};
+    use super::system::{Fabric, System, collective_columns};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

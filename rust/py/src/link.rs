@@ -2,10 +2,12 @@
 
 #![allow(clippy::needless_pass_by_value)] // PyO3 hands borrowed arrays over by value
 
+use dielet_core::link::density;
 use dielet_core::link::report::Ratios;
 use dielet_core::link::{self, Ask, Choice};
 use dielet_core::units::{
-    AREA, Dimension, FREQUENCY, Hertz, JoulesPerBit, LENGTH, Meters, Ohms, RESISTANCE, SquareMeters,
+    AREA, BitsPerSecond, Dimension, EdgeBandwidth, FREQUENCY, Hertz, JoulesPerBit, LENGTH, Meters, Ohms,
+    RESISTANCE, SquareMeters,
 };
 use dielet_core::wire::{Dielectric, Geometry, Planes};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
@@ -280,4 +282,19 @@ pub(crate) fn share_needed(saving: f64, old_j_per_bit: f64, new_j_per_bit: f64) 
 #[pyfunction]
 pub(crate) fn roofline_gain(intensity: f64, gain: f64) -> f64 {
     link::benefit::roofline_gain(intensity, gain)
+}
+
+/// Bit rate over length of edge, all wires.
+#[pyfunction]
+#[pyo3(signature = (pitch_m, layers, rate_bit_per_s, signal_fraction=1.0))]
+pub(crate) fn edge_bandwidth(pitch_m: f64, layers: u32, rate_bit_per_s: f64, signal_fraction: f64) -> f64 {
+    let rate = BitsPerSecond(rate_bit_per_s);
+    density::edge_bandwidth(Meters(pitch_m), f64::from(layers), rate, signal_fraction).value()
+}
+
+/// Bytes per second over the four sides of a square die, all wires.
+#[pyfunction]
+pub(crate) fn perimeter_bandwidth(area_m2: f64, pitch_m: f64, layers: u32, rate_bit_per_s: f64) -> f64 {
+    let edge = EdgeBandwidth(edge_bandwidth(pitch_m, layers, rate_bit_per_s, 1.0));
+    density::perimeter_bandwidth(SquareMeters(area_m2), edge).value()
 }
