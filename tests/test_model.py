@@ -196,6 +196,7 @@ def test_a_sequence_that_cannot_be_is_refused(name, sequence):
         (b'{"name": "x", "ops": [', "no complete JSON"),
         (b"", "empty"),
         (b"hello world", "no known format"),
+        (b'{"nodes": []}', "no known format"),
     ],
 )
 def test_a_bad_file_is_named(tmp_path, content, message):

@@ -1,5 +1,6 @@
 """Whatever the shape of a transformer, its totals follow from the shape."""
 
+import networkx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,3 +94,28 @@ def test_a_token_uses_no_more_than_there_is(shape):
     counts = model(shape).parameters()
     assert counts["active_without_input_embedding"] <= counts["active"] <= counts["total"]
     assert (counts["active"] == counts["total"]) == (shape["top_k"] == shape["experts"])
+
+
+@st.composite
+def task_graphs(draw):
+    count = draw(st.integers(1, 12))
+    graph = networkx.DiGraph(name="drawn")
+    times = st.floats(0, 1e6, allow_subnormal=False)
+    sizes = st.integers(0, 10**9).map(lambda elements: 4.0 * elements)
+    # Names in any order: the order of an answer must come from the edges.
+    for node in draw(st.permutations(range(count))):
+        graph.add_node(str(node), forward_s=draw(times), backward_s=draw(times), memory=draw(sizes))
+    pairs = [(str(a), str(b)) for a in range(count) for b in range(a + 1, count)]
+    graph.add_edges_from(draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [])
+    return graph
+
+
+@settings(max_examples=100, deadline=None)
+@given(task_graphs())
+def test_a_task_graph_keeps_its_times_and_edges(graph):
+    seen = to_networkx(from_networkx(graph))
+    assert set(seen.edges) == set(graph.edges)
+    for node, figures in graph.nodes(data=True):
+        assert seen.nodes[node]["forward_s"] == figures["forward_s"]
+        assert seen.nodes[node]["backward_s"] == figures["backward_s"]
+        assert 4.0 * seen.nodes[node]["parameters"] == figures["memory"]

@@ -21,10 +21,11 @@ def model_names() -> list[str]:
     return [*zoo.NETWORKS, *measured.names()]
 
 
-def load_model(name_or_path: str | Path, sequence: int | None = None) -> Model:
+def load_model(name_or_path: str | Path, sequence: int | None = None, batch: int | None = None) -> Model:
     """A model of the zoo, a packaged measured graph, or a file: a model's own JSON or TOML, or a task graph.
 
-    `sequence` builds it for another sequence length.
+    `sequence` builds it for another sequence length; `batch` says for how many samples the times of a file
+    hold that does not say it itself.
     """
     name = str(name_or_path)
     if sequence is not None and sequence < 1:
@@ -34,7 +35,7 @@ def load_model(name_or_path: str | Path, sequence: int | None = None) -> Model:
     elif name in measured.names():
         tree = measured.packaged(name)
     else:
-        tree = _from_file(name)
+        tree = _from_file(name, batch)
     return Model.from_dict(_at_sequence(tree, sequence))
 
 
@@ -52,13 +53,13 @@ def _at_sequence(tree: Tree, sequence: int | None) -> Tree:
     return {**tree, "sequence": sequence, "ops": ops}
 
 
-def _from_file(name: str) -> Tree:
+def _from_file(name: str, batch: int | None) -> Tree:
     path = Path(name)
     if not path.is_file():
         raise ModelError(_unknown(name))
     text = read_text(path)
     tree = _own_format(path, text)
-    return tree if tree is not None else measured.from_text(text, path)
+    return tree if tree is not None else measured.from_text(text, path, batch)
 
 
 def _unknown(name: str) -> str:

@@ -90,7 +90,7 @@ impl Gemm {
 /// let unit = MatrixUnit {
 ///     number: Number::Fp16, sustained: FlopsPerSecond(1e12), feed: 32.0, ramp: 100.0, split: 1000.0,
 ///     multiprocessors: 4, bandwidth: BytesPerSecond(1e12), kernel_overhead: Seconds(1e-6),
-///     conversion_kernels: 0.0, conversion_bytes: 0.0,
+///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: WINOGRAD_TRANSFORM,
 /// };
 /// // 256 x 256 x 400: the 128 x 128 tile gives 4 tiles, one wave of 500 steps with the ramp; feeding costs
 /// // 32 (1/128 + 1/128) = 0.5 of multiplying, so 500 x 1.5 x 2 x 128 x 128 x 4 / 1e12 = 98.304 us. Moving
@@ -193,14 +193,11 @@ pub enum Method {
     Winograd,
 }
 
-/// Share of the GEMM rate that is left when tiles are transformed on the way: Lavin and Gray measure 9.37 against 6.34
-/// effective TFLOP/s of an implicit GEMM on all of VGG-E, FP32, batch 64 (arXiv:1509.09308, table 5; recalled), a
-/// speedup of 1.48 where the products alone would give 2.25.
-pub const WINOGRAD_TRANSFORM: f64 = 1.48 / 2.25;
-
 /// Time of a convolution, and by which method: the faster of the implicit GEMM (`m = b y x, n = c_out,
 /// k = c_in k_y k_x`, [`contraction_time`]) and, for FP32 with a 3x3 window of stride 1 only, Winograd's
-/// `t = o + sqrt((t_multiply(16 g, m/4, n, k/9) / w)^2 + (traffic / W)^2)` with `w` = [`WINOGRAD_TRANSFORM`].
+/// `t = o + sqrt((t_multiply(16 g, m/4, n, k/9) / w)^2 + (traffic / W)^2)` with `w` the
+/// device's share for it ([`WINOGRAD_TRANSFORM`](crate::device::WINOGRAD_TRANSFORM) where none was measured). An implicit
+/// GEMM multiplies at the device's share for convolutions.
 ///
 /// Assumes that transforms are fused with the products, so that traffic stays. Matrix units multiply faster than
 /// transforms can feed them, hence FP32 only. Source: Lavin and Gray, CVPR 2016.
@@ -210,7 +207,7 @@ pub const WINOGRAD_TRANSFORM: f64 = 1.48 / 2.25;
 /// let unit = MatrixUnit {
 ///     number: Number::Fp32, sustained: FlopsPerSecond(1e13), feed: 0.0, ramp: 0.0, split: 0.0,
 ///     multiprocessors: 1, bandwidth: BytesPerSecond(1e15), kernel_overhead: Seconds(0.0),
-///     conversion_kernels: 0.0, conversion_bytes: 0.0,
+///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: WINOGRAD_TRANSFORM,
 /// };
 /// let gemm = Gemm { batch: 1, m: 4096, n: 256, k: 9 * 256 };
 /// let (by_gemm, method) = convolution_time(&unit, gemm, Window { rows: 3, columns: 3, stride: 2 }, Bytes(0.0));
@@ -220,13 +217,17 @@ pub const WINOGRAD_TRANSFORM: f64 = 1.48 / 2.25;
 /// assert!((by_gemm / time - 1.48).abs() < 1e-9);
 /// ```
 pub fn convolution_time(unit: &MatrixUnit, gemm: Gemm, window: Window, traffic: Bytes) -> (Seconds, Method) {
-    let by_gemm = contraction_time(unit, gemm, traffic);
-    if unit.number != Number::Fp32 || window != (Window { rows: 3, columns: 3, stride: 1 }) || gemm.is_empty()
-    {
+    if gemm.is_empty() {
+        return (Seconds::ZERO, Method::ImplicitGemm);
+    }
+    let filtering = multiply_time(unit, gemm) / unit.implicit_gemm;
+    let by_gemm =
+        unit.kernel_overhead + overlapped(filtering, traffic / unit.bandwidth) + convert_time(unit, gemm);
+    if unit.number != Number::Fp32 || window != (Window { rows: 3, columns: 3, stride: 1 }) {
         return (by_gemm, Method::ImplicitGemm);
     }
     let products = Gemm { batch: 16 * gemm.batch, m: gemm.m.div_ceil(4), n: gemm.n, k: gemm.k.div_ceil(9) };
-    let multiplying = multiply_time(unit, products) / WINOGRAD_TRANSFORM;
+    let multiplying = multiply_time(unit, products) / unit.winograd;
     let by_filter = unit.kernel_overhead + overlapped(multiplying, traffic / unit.bandwidth);
     if by_filter < by_gemm { (by_filter, Method::Winograd) } else { (by_gemm, Method::ImplicitGemm) }
 }

@@ -38,7 +38,7 @@ pub struct Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeShape {
-    /// Double binary tree: depth `ceil(log2 k)`.
+    /// Double binary tree, on a switch: depth `ceil(log2 k)`.
     #[default]
     Binary,
     /// A chain, as NCCL builds it among the devices of one node: depth `k - 1`.

@@ -185,7 +185,8 @@ impl<'a> OpPricer<'a> {
                 let each = state + self.stream(self.gates(gemm) * *backward_passes);
                 // The weight gradient sums over all time steps in one product.
                 let all = Gemm { m: gemm.k, k: gemm.m * share.steps, ..gemm };
-                each * steps + self.contraction(all, 1.0, None, inputs + weights + output)
+                each * steps
+                    + self.contraction(all, 1.0, None, inputs + output + self.gradient_traffic(index))
             }
             (Work::Elementwise { backward_passes, .. }, _) => {
                 self.stream(self.output_bytes(index) * *backward_passes)
@@ -213,12 +214,16 @@ impl<'a> OpPricer<'a> {
     /// `dB = A^T dC`: of the weight, or of the second input.
     fn other_gradient(&self, index: usize, gemm: Gemm, density: f64) -> Seconds {
         let transposed = Gemm { m: gemm.k, k: gemm.m, ..gemm };
-        self.contraction(
-            transposed,
-            density,
-            self.shares[index].window,
-            self.operands(index).into_iter().sum(),
-        )
+        let [inputs, _, output] = self.operands(index);
+        let traffic = inputs + output + self.gradient_traffic(index);
+        self.contraction(transposed, density, self.shares[index].window, traffic)
+    }
+
+    /// Weight gradients are written, and read as well where micro-batches add up.
+    fn gradient_traffic(&self, index: usize) -> Bytes {
+        let passes = if self.plan.micro_batches() * self.plan.time_chunks > 1 { 2.0 } else { 1.0 };
+        let weights: f64 = self.shares[index].weights.iter().map(|weight| weight.elements).sum();
+        Bytes(weights * self.bytes.gradient * passes)
     }
 
     /// A dense gradient of a looked-up table is cleared before rows are added to it.

@@ -18,7 +18,7 @@ prop_compose! {
         MatrixUnit {
             number, sustained: FlopsPerSecond(sustained), feed, ramp, split, multiprocessors,
             bandwidth: BytesPerSecond(bandwidth), kernel_overhead: Seconds(overhead),
-            conversion_kernels: kernels, conversion_bytes: bytes,
+            conversion_kernels: kernels, conversion_bytes: bytes, implicit_gemm: 1.0, winograd: 1.48 / 2.25,
         }
     }
 }

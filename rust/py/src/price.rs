@@ -53,3 +53,16 @@ pub(crate) fn price<'py>(
     let verdict = py.detach(|| Verdict::from(plan::price(&model.0, &system.0, &plan)));
     Ok(pythonize(py, &verdict).map_err(PyErr::from)?)
 }
+
+/// What each op costs one device, as a dict of equal-length lists.
+#[pyfunction]
+pub(crate) fn op_costs<'py>(
+    py: Python<'py>,
+    model: &Model,
+    system: &System,
+    plan: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>, Error> {
+    let plan: Plan = read(plan, Class::Plan, "plan")?;
+    let verdict = py.detach(|| Verdict::from(plan::op_costs(&model.0, &system.0, &plan)));
+    Ok(pythonize(py, &verdict).map_err(PyErr::from)?)
+}

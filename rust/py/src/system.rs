@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dielet_core::collective::{self, Algorithm, Collective, Operation};
 use dielet_core::fabric::Group;
 use dielet_core::system;
-use dielet_core::units::Bytes;
+use dielet_core::units::{Bytes, Seconds};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -99,16 +99,14 @@ impl Fabric {
     }
 }
 
-type Columns<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<Algorithm>);
-
 /// Seconds, joules and algorithm of one operation for each message of a column.
 ///
 /// The group has `size` ranks, `stride` ids apart, among `devices` devices; with `placed` false it is the first
-/// `devices` devices as they are numbered. With an algorithm, its time and no other's.
+/// `devices` devices as they are numbered. With an algorithm, its time and no other's (not a number where the fabric
+/// does not allow it).
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 hands arguments over
-#[allow(clippy::too_many_arguments)]
-#[pyo3(signature = (system, operation, bytes, devices, size, stride, placed, algorithm))]
+#[allow(clippy::too_many_arguments)] // the Python face names them
 pub(crate) fn collective_columns<'py>(
     py: Python<'py>,
     system: &System,
@@ -119,30 +117,29 @@ pub(crate) fn collective_columns<'py>(
     stride: u64,
     placed: bool,
     algorithm: Option<&Bound<'py, PyAny>>,
-) -> Result<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyAny>), Error> {
+) -> Result<Columns<'py>, Error> {
     let operation: Operation = read(operation, Class::Plan, "operation")?;
-    let algorithm: Option<Algorithm> =
-        algorithm.map(|name| read(name, Class::Plan, "algorithm")).transpose()?;
+    let algorithm = algorithm.map(|name| read(name, Class::Plan, "algorithm")).transpose()?;
     let fabric = &system.0.fabric;
     let group = if placed { fabric.group(devices, size, stride)? } else { fabric.first(devices)? };
-    let sizes = bytes.as_array();
-    let messages = sizes.iter().map(|&bytes| Bytes(bytes));
-    let priced: Vec<Collective> = messages.map(|bytes| price(&group, operation, algorithm, bytes)).collect();
-    let (seconds, joules, algorithms) = columns(py, &priced);
-    Ok((seconds, joules, pythonize(py, &algorithms).map_err(PyErr::from)?))
+    let messages = bytes.as_array();
+    let priced = messages.iter().map(|&bytes| price(&group, operation, algorithm, Bytes(bytes)));
+    columns(py, &priced.collect::<Vec<_>>())
 }
 
 fn price(group: &Group, operation: Operation, algorithm: Option<Algorithm>, bytes: Bytes) -> Collective {
     let best = collective::collective(group, operation, bytes);
     let Some(algorithm) = algorithm else { return best };
-    let given = collective::time_by(group, operation, algorithm, bytes);
-    let seconds = given.map_or(dielet_core::units::Seconds(f64::NAN), |time| time);
-    Collective { seconds, algorithm, ..best }
+    let time = collective::time_by(group, operation, algorithm, bytes);
+    Collective { seconds: time.unwrap_or(Seconds(f64::NAN)), algorithm, ..best }
 }
 
-fn columns<'py>(py: Python<'py>, priced: &[Collective]) -> Columns<'py> {
+type Columns<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyAny>);
+
+fn columns<'py>(py: Python<'py>, priced: &[Collective]) -> Result<Columns<'py>, Error> {
     let seconds: Vec<f64> = priced.iter().map(|one| one.seconds.value()).collect();
     let joules: Vec<f64> = priced.iter().map(|one| one.energy.value()).collect();
-    let algorithms = priced.iter().map(|one| one.algorithm).collect();
-    (seconds.into_pyarray(py), joules.into_pyarray(py), algorithms)
+    let algorithms: Vec<Algorithm> = priced.iter().map(|one| one.algorithm).collect();
+    let algorithms = pythonize(py, &algorithms).map_err(PyErr::from)?;
+    Ok((seconds.into_pyarray(py), joules.into_pyarray(py), algorithms))
 }

@@ -20,7 +20,7 @@ use dielet_core::units::Seconds;
 use dielet_core::verdict::{Infeasible, Reason};
 
 pub use candidate::{Kind, candidates, relaxations};
-pub use table::{Table, price};
+pub use table::{OpColumns, Table, op_costs, price};
 
 /// What is asked of a search over workers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from dielet._core import parse_quantity
-from dielet.errors import ModelError
+from dielet.errors import FileError, ModelError
 from dielet.model import zoo
 from dielet.model.builder import OUTPUT, Builder, Tensor, Tree, Weight
 
@@ -110,6 +113,48 @@ def _op(net: Builder, task: Task, inputs: Sequence[Tensor]) -> Tensor:
         return net.op("", {"kind": "data"}, axes, output)
     work = {"kind": "measured", "forward_s": task.forward_s, "backward_s": task.backward_s}
     return net.op("", work, axes, output, inputs=reads, weights=weights, saves=[OUTPUT])
+
+
+FORMATS = ("pipedream", "table")
+
+
+def from_text(text: str, path: Path, batch: int | None = None) -> Tree:
+    """The tree of a profile; `batch` says for how many samples its times hold, if the text does not."""
+    if not text.strip():
+        raise FileError(f"`{path}` is empty: give a model or a profile")
+    for name in FORMATS:
+        reader = import_module(f"{__name__}.{name}")
+        if reader.recognise(text):
+            tasks, batch = reader.read(text, path, batch)
+            told = f"batch {batch}" if batch else "a batch that it does not tell, taken as one sample"
+            summary = f"profile of {len(tasks)} ops, times of {told}"
+            return from_tasks(tasks, name=path.name, summary=summary, source=str(path), batch=batch or 1)
+    known = "a model (JSON, TOML), a PipeDream graph.txt or a table of ops"
+    raise FileError(f"`{path}` has no known format: give {known}")
+
+
+def ordered(tasks: Sequence[Task], edges: Iterable[tuple[int, int]]) -> list[Task]:
+    """The tasks in topological order, with the inputs that the edges (from, to) state."""
+    before: dict[int, list[int]] = {index: [] for index in range(len(tasks))}
+    for tail, head in edges:
+        before[head].append(tail)
+    try:
+        order = list(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        cycle = " -> ".join(f"`{tasks[index].name}`" for index in error.args[1])
+        raise ModelError(f"the graph has a cycle, {cycle}: remove one of its edges") from None
+    position = {index: place for place, index in enumerate(order)}
+    return [replace(tasks[i], inputs=tuple(sorted({position[b] for b in before[i]}))) for i in order]
+
+
+def milliseconds(value: float) -> float:
+    """So many milliseconds, in seconds."""
+    return value * 1e-3
+
+
+def megabytes(value: float) -> float:
+    """So many megabytes, in bytes."""
+    return value * 1e6
 
 
 def elements_per_sample(size_bytes: float, batch: int, op: str) -> int:

@@ -1,6 +1,6 @@
 //! A group of ranks, and what of every tier it uses.
 
-use super::{Fabric, Lanes, MAX_TIERS, Pass, Protocol, Tier, TreeShape};
+use super::{Fabric, Lanes, MAX_TIERS, Pass, Protocol, Tier, Topology, TreeShape};
 use crate::units::{BytesPerSecond, JoulesPerBit, Seconds};
 
 /// A way over a tier: wire rate after sharing, before the library's efficiency, and hops.
@@ -206,7 +206,7 @@ impl Place {
             chain,
             exchange: lane(lanes.exchange, lanes.exchange_hops, ranks),
             neighbour: lane(lanes.neighbour, lanes.neighbour_hops, 1),
-            depth: depth(tier.tree, self.members),
+            depth: depth(tier, self.members),
             latency: tier.latency,
             energy: tier.energy,
             protocols: [tier.bulk, tier.low_latency.unwrap_or(tier.bulk)],
@@ -215,10 +215,12 @@ impl Place {
     }
 }
 
-fn depth(shape: TreeShape, members: u64) -> f64 {
-    match shape {
-        TreeShape::Binary => members.next_power_of_two().trailing_zeros().into(),
-        TreeShape::Chain => (members - 1) as f64,
+/// A binary tree needs a way of its own between any two members, which only a switch gives; elsewhere the tree is the
+/// chain along the ring, whose rate holds.
+fn depth(tier: &Tier, members: u64) -> f64 {
+    match (tier.tree, &tier.topology) {
+        (TreeShape::Binary, Topology::Switch) => members.next_power_of_two().trailing_zeros().into(),
+        _ => (members - 1) as f64,
     }
 }
 

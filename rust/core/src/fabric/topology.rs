@@ -115,10 +115,9 @@ impl Topology {
     /// How many members it joins, where its shape fixes that.
     pub fn joined(&self) -> Option<u64> {
         match self {
-            Self::Switch | Self::Ring | Self::Full => None,
+            Self::Switch | Self::Ring | Self::Full | Self::Graph { .. } => None,
             Self::Mesh { rows, cols } => Some(rows * cols),
             Self::Torus { dims } => Some(dims.iter().product()),
-            Self::Graph { links } => links.iter().map(|&(a, b, _)| u64::from(a.max(b)) + 1).max(),
         }
     }
 

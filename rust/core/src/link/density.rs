@@ -2,7 +2,7 @@
 //!
 //! Densities count every wire, whichever way it drives, as the literature does; one direction is half of it.
 
-use crate::units::{ArealBandwidth, BitsPerSecond, EdgeBandwidth, Meters, SquareMeters};
+use crate::units::{ArealBandwidth, BitsPerSecond, BytesPerSecond, EdgeBandwidth, Meters, SquareMeters};
 
 /// Bits per second and length of edge: `layers / pitch * rate * signal fraction`.
 ///
@@ -60,10 +60,10 @@ pub fn pads(area: SquareMeters, pitch: Meters, rows: u64) -> (u64, u64) {
 /// use dielet_core::units::{BitsPerSecond, Meters, SquareMeters};
 /// let density = edge_bandwidth(Meters(4e-6), 1.0, BitsPerSecond(2.2e9), 1.0);
 /// let all = perimeter_bandwidth(SquareMeters(500e-6), density);
-/// assert!((all.value() / 8.0 / 6.15e12 - 1.0).abs() < 1e-3);
+/// assert!((all.value() / 6.15e12 - 1.0).abs() < 1e-3);
 /// ```
-pub fn perimeter_bandwidth(area: SquareMeters, density: EdgeBandwidth) -> BitsPerSecond {
-    BitsPerSecond(4.0 * area.value().sqrt() * density.value())
+pub fn perimeter_bandwidth(area: SquareMeters, density: EdgeBandwidth) -> BytesPerSecond {
+    BytesPerSecond(4.0 * area.value().sqrt() * density.value() / 8.0)
 }
 
 /// How much denser a pitch is than a reference along an edge: `reference / pitch`.

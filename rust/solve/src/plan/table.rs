@@ -3,6 +3,7 @@
 use dielet_core::device::MatrixUnit;
 use dielet_core::fabric::Group;
 use dielet_core::graph::Model;
+use dielet_core::op::OpPricer;
 use dielet_core::plan::{Plan, Ranks};
 use dielet_core::price::{Price, report};
 use dielet_core::segment;
@@ -12,6 +13,7 @@ use dielet_core::term::Terms;
 use dielet_core::verdict::Infeasible;
 use dielet_core::worker::Worker;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use super::placed;
 
@@ -74,6 +76,40 @@ pub fn worker(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) ->
 pub fn price(model: &Model, system: &System, plan: &Plan) -> Result<Price, Infeasible> {
     let unit = check(model, system, plan)?;
     report(model, system, plan, &worker(model, system, &unit, plan)?)
+}
+
+/// Costs of the ops of a model on one device, as columns.
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+pub struct OpColumns {
+    /// Names.
+    pub name: Vec<String>,
+    /// Kinds of work.
+    pub kind: Vec<&'static str>,
+    /// Forward pass.
+    pub forward_s: Vec<f64>,
+    /// Backward pass.
+    pub backward_s: Vec<f64>,
+    /// Forward work.
+    pub flops: Vec<f64>,
+    /// Output.
+    pub output_bytes: Vec<f64>,
+}
+
+/// What each op of a plan costs one device, or why the plan cannot run.
+pub fn op_costs(model: &Model, system: &System, plan: &Plan) -> Result<OpColumns, Infeasible> {
+    let unit = check(model, system, plan)?;
+    let pricer = OpPricer::new(model, system, &unit, plan);
+    let mut columns = OpColumns::default();
+    for (index, op) in model.ops.iter().enumerate() {
+        let cost = pricer.cost(index);
+        columns.name.push(op.name.clone());
+        columns.kind.push(op.work.kind());
+        columns.forward_s.push(cost.forward.total().value());
+        columns.backward_s.push(cost.backward.total().value());
+        columns.flops.push(cost.flops.value());
+        columns.output_bytes.push(cost.output.value());
+    }
+    Ok(columns)
 }
 
 /// What of a plan a worker depends on, apart from its groups.
