@@ -51,7 +51,7 @@ def targets(both: bool) -> tuple[Array, dict[str, tuple[Array, NDArray[np.bool_]
     w, s, t = grid.T
     ground, coupling = base(w, s, t)
     near, far = -c[:, 2, 1], np.maximum(-c[:, 2, 0], 1e-12)
-    middle, edge = c[:, 2].sum(1), c[:, 0].sum(1)
+    middle, edge, beside = c[:, 2].sum(1), c[:, 0].sum(1), c[:, 1].sum(1)
     decay = np.exp(-np.pi * (s + w) / (2 + t)) if both else np.ones_like(w)
     every = np.ones(len(w), dtype=bool)
     # Where the second neighbour takes less than 1e-4 of the first, its share is solver noise.
@@ -60,6 +60,8 @@ def targets(both: bool) -> tuple[Array, dict[str, tuple[Array, NDArray[np.bool_]
         "COUPLING": (np.log(near / coupling), every),
         "EDGE": (np.log(edge / middle), every),
         "SECOND": (np.log(far / near / decay), far / near > 1e-4),
+        "BESIDE EDGE": (np.log(beside / middle), every),
+        "EDGE COUPLING": (np.log(-c[:, 0, 1] / near), every),
     }
 
 
@@ -85,14 +87,14 @@ def main() -> None:
 pub(super) const TERMS: usize = {len(POWERS)};
 /// The degree.
 pub(super) const DEGREE: usize = {DEGREE};
-/// One plane: logarithms of ground, coupling, edge and second-neighbour correction.
+/// One plane: logarithms of the corrections of ground, coupling, edge, second neighbour, beside the edge, edge coupling.
 #[rustfmt::skip]
-pub(super) const ONE_PLANE: [[f64; TERMS]; 4] = [
+pub(super) const ONE_PLANE: [[f64; TERMS]; 6] = [
 {table(False)}
 ];
 /// Two planes, likewise.
 #[rustfmt::skip]
-pub(super) const TWO_PLANES: [[f64; TERMS]; 4] = [
+pub(super) const TWO_PLANES: [[f64; TERMS]; 6] = [
 {table(True)}
 ];
 """

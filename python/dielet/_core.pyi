@@ -147,6 +147,17 @@ def wire_columns(
     both_planes: bool = False,
     permittivity: float = 3.9,
 ) -> dict[str, NDArray[np.float64]]: ...
+def bus_response(
+    width_m: float,
+    spacing_m: float,
+    thickness_m: float,
+    height_m: float,
+    length_m: float,
+    frequency_hz: NDArray[np.float64],
+    both_planes: bool = False,
+    shielded: bool = False,
+    reference_ohm: float = 50.0,
+) -> dict[str, NDArray[np.float64]]: ...
 def edge_bandwidth(
     pitch_m: float, layers: int, rate_bit_per_s: float, signal_fraction: float = 1.0
 ) -> float: ...

@@ -22,8 +22,8 @@ mod _core {
     use super::device::{Device, gemm_time_s, stream_time_s};
     #[pymodule_export]
     use super::link::{
-        Technology, compare_links, edge_bandwidth, perimeter_bandwidth, power_saving, roofline_gain,
-        share_needed, wire_columns,
+        Technology, bus_response, compare_links, edge_bandwidth, perimeter_bandwidth, power_saving,
+        roofline_gain, share_needed, wire_columns,
     };
     #[pymodule_export]
     use super::model::Model;

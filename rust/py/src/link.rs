@@ -4,12 +4,13 @@
 
 use dielet_core::link::density;
 use dielet_core::link::report::Ratios;
+use dielet_core::link::response::Channel;
 use dielet_core::link::{self, Ask, Choice};
 use dielet_core::units::{
     AREA, BitsPerSecond, Dimension, EdgeBandwidth, FREQUENCY, Hertz, JoulesPerBit, LENGTH, Meters, Ohms,
     RESISTANCE, SquareMeters,
 };
-use dielet_core::wire::{Dielectric, Geometry, Planes};
+use dielet_core::wire::{Dielectric, Geometry, Metal, Planes};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -297,4 +298,33 @@ pub(crate) fn edge_bandwidth(pitch_m: f64, layers: u32, rate_bit_per_s: f64, sig
 pub(crate) fn perimeter_bandwidth(area_m2: f64, pitch_m: f64, layers: u32, rate_bit_per_s: f64) -> f64 {
     let edge = EdgeBandwidth(edge_bandwidth(pitch_m, layers, rate_bit_per_s, 1.0));
     density::perimeter_bandwidth(SquareMeters(area_m2), edge).value()
+}
+
+/// Loss and crosstalk in dB of one cross-section over a column of frequencies, copper in oxide.
+#[pyfunction]
+#[pyo3(signature = (width_m, spacing_m, thickness_m, height_m, length_m, frequency_hz, both_planes=false, shielded=false, reference_ohm=50.0))]
+#[allow(clippy::too_many_arguments)] // a cross-section has that many sides
+pub(crate) fn bus_response<'py>(
+    py: Python<'py>,
+    width_m: f64,
+    spacing_m: f64,
+    thickness_m: f64,
+    height_m: f64,
+    length_m: f64,
+    frequency_hz: PyReadonlyArray1<'py, f64>,
+    both_planes: bool,
+    shielded: bool,
+    reference_ohm: f64,
+) -> Result<Bound<'py, PyDict>, Error> {
+    let wire = Geometry {
+        width: Meters(width_m),
+        spacing: Meters(spacing_m),
+        thickness: Meters(thickness_m),
+        height: Meters(height_m),
+        planes: if both_planes { Planes::Both } else { Planes::Below },
+    };
+    let length = Meters(length_m);
+    let channel = Channel { wire, metal: Metal::COPPER, dielectric: Dielectric::OXIDE, length, shielded };
+    let frequencies: Vec<_> = frequency_hz.as_array().iter().map(|f| Hertz(*f)).collect();
+    as_arrays(py, link::columns::channels(&[channel], &frequencies, Ohms(reference_ohm)))
 }

@@ -2,7 +2,7 @@
 
 use super::design::{Choice, Design};
 use super::figures::{Figures, figures};
-use super::response::Prepared;
+use super::response::{Channel, Prepared};
 use super::technology::{Technology, TechnologyError};
 use crate::units::{Hertz, Meters, Ohms};
 use crate::wire::published::{sakurai, wong_one_plane, wong_two_planes};
@@ -72,6 +72,12 @@ pub fn response(
     reference: Ohms,
     shielded: bool,
 ) -> Result<Columns, TechnologyError> {
+    let each = designs(technology, rows, shielded).map(|design| design.map(|design| design.channel));
+    Ok(channels(&each.collect::<Result<Vec<_>, _>>()?, frequencies, reference))
+}
+
+/// Loss and crosstalk of each channel at each frequency, channel after channel.
+pub fn channels(channels: &[Channel], frequencies: &[Hertz], reference: Ohms) -> Columns {
     const NAMES: [&str; 5] = [
         "insertion_loss_db",
         "near_end_crosstalk_db",
@@ -79,9 +85,9 @@ pub fn response(
         "near_end_crosstalk_sum_db",
         "far_end_crosstalk_sum_db",
     ];
-    let mut columns = NAMES.map(|_| Vec::with_capacity(rows.len() * frequencies.len()));
-    for design in designs(technology, rows, shielded) {
-        let prepared = Prepared::new(&design?.channel);
+    let mut columns = NAMES.map(|_| Vec::with_capacity(channels.len() * frequencies.len()));
+    for channel in channels {
+        let prepared = Prepared::new(channel);
         for &frequency in frequencies {
             let at = prepared.at(frequency, reference);
             let values =
@@ -89,7 +95,7 @@ pub fn response(
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         }
     }
-    Ok(NAMES.into_iter().zip(columns).collect())
+    NAMES.into_iter().zip(columns).collect()
 }
 
 /// Resistance, inductance and capacitance of each cross-section, the published forms beside ours.

@@ -57,8 +57,12 @@ pub struct Capacitance {
     pub ground: FaradsPerMeter,
     /// To the planes, for the outermost wire.
     pub edge: FaradsPerMeter,
+    /// To the planes, for the wire beside the outermost.
+    pub beside_edge: FaradsPerMeter,
     /// To one neighbour.
     pub coupling: FaradsPerMeter,
+    /// Between the outermost wire and its neighbour.
+    pub edge_coupling: FaradsPerMeter,
     /// To the wire behind one neighbour.
     pub second: FaradsPerMeter,
     /// Whether the geometry lies inside the fit; outside, the correction of the nearest edge is used.
@@ -89,14 +93,16 @@ pub fn capacitance(wire: &Geometry, dielectric: &Dielectric) -> Capacitance {
     let h = wire.height.value();
     let ratios = [wire.width.value() / h, wire.spacing.value() / h, wire.thickness.value() / h];
     let fit = Fit::of(wire.planes);
-    let [ground, coupling, edge, second] = corrections(wire.planes, fit.clamp(ratios));
+    let [ground, coupling, edge, second, beside, outermost] = corrections(wire.planes, fit.clamp(ratios));
     let (base_ground, base_coupling, decay) = base(wire.planes, ratios);
     let eps = dielectric.eps();
     let (ground, coupling) = (base_ground * ground, base_coupling * coupling);
     Capacitance {
         ground: FaradsPerMeter(eps * ground),
         edge: FaradsPerMeter(eps * ground * edge),
+        beside_edge: FaradsPerMeter(eps * ground * beside),
         coupling: FaradsPerMeter(eps * coupling),
+        edge_coupling: FaradsPerMeter(eps * coupling * outermost),
         second: FaradsPerMeter(eps * coupling * second * decay),
         in_range: fit.holds(ratios),
     }
@@ -116,7 +122,7 @@ fn base(planes: Planes, [w, s, t]: [f64; 3]) -> (f64, f64, f64) {
     }
 }
 
-fn corrections(planes: Planes, ratios: [f64; 3]) -> [f64; 4] {
+fn corrections(planes: Planes, ratios: [f64; 3]) -> [f64; 6] {
     let table = match planes {
         Planes::Below => &ONE_PLANE,
         Planes::Both => &TWO_PLANES,
@@ -159,11 +165,8 @@ impl Bus {
     /// assert_eq!(bus.matrix[1], -c.coupling.value());
     /// ```
     pub fn open(wire: &Capacitance, lines: usize) -> Self {
-        let at = |row: usize, column: usize| match row.abs_diff(column) {
-            0 => diagonal(wire, row, lines),
-            1 => -wire.coupling.value(),
-            2 => -wire.second.value(),
-            _ => 0.0,
+        let at = |row: usize, column: usize| {
+            if row == column { diagonal(wire, row, lines) } else { -mutual(wire, row, column, lines) }
         };
         let matrix = (0..lines * lines).map(|k| at(k / lines, k % lines)).collect();
         Self { lines, matrix }
@@ -179,11 +182,25 @@ impl Bus {
     }
 }
 
+/// Capacitance between two wires of a bus.
+fn mutual(wire: &Capacitance, row: usize, column: usize, lines: usize) -> f64 {
+    let outermost = row.min(column) == 0 || row.max(column) + 1 == lines;
+    match row.abs_diff(column) {
+        1 if outermost => wire.edge_coupling.value(),
+        1 => wire.coupling.value(),
+        2 => wire.second.value(),
+        _ => 0.0,
+    }
+}
+
 fn diagonal(wire: &Capacitance, row: usize, lines: usize) -> f64 {
-    let outside = row == 0 || row + 1 == lines;
-    let neighbours = |distance: usize| usize::from(row >= distance) + usize::from(row + distance < lines);
-    let ground = if outside { wire.edge } else { wire.ground };
-    ground.value() + wire.coupling.value() * neighbours(1) as f64 + wire.second.value() * neighbours(2) as f64
+    let ground = match row.min(lines - 1 - row) {
+        0 => wire.edge,
+        1 => wire.beside_edge,
+        _ => wire.ground,
+    };
+    let others = (0..lines).filter(|column| *column != row);
+    ground.value() + others.map(|column| mutual(wire, row, column, lines)).sum::<f64>()
 }
 
 /// External inductance per length of the middle wire of an open bus of five: `mu0 eps (C^-1)_mm`.
@@ -199,9 +216,9 @@ fn diagonal(wire: &Capacitance, row: usize, lines: usize) -> f64 {
 /// ```
 pub fn self_inductance(wire: &Capacitance, dielectric: &Dielectric) -> HenriesPerMeter {
     let (cc, cs) = (-wire.coupling.value(), -wire.second.value());
-    let outer = diagonal(wire, 0, 5);
-    let next = diagonal(wire, 1, 5) + cs - cc * cc / outer;
-    let across = cc - cc * cs / outer;
+    let (ce, outer) = (-wire.edge_coupling.value(), diagonal(wire, 0, 5));
+    let next = diagonal(wire, 1, 5) + cs - ce * ce / outer;
+    let across = cc - ce * cs / outer;
     let middle = diagonal(wire, 2, 5) - 2.0 * cs * cs / outer - 2.0 * across * across / next;
     HenriesPerMeter(MU0 * dielectric.eps() / middle)
 }
