@@ -1,6 +1,6 @@
-"""Fits the correction of the capacitance forms to the field solver; writes rust/core/src/wire/coefficients.rs.
+"""Fits the correction of capacitance to the field solver; writes rust/core/src/wire/coefficients.rs.
 
-Half of the grid is fitted (even parity), the other half is held out and only measured (tests/oracles/test_wire.py).
+Half of the grid is fitted, the other half is held out and only measured (tests/oracles/test_wire.py).
 Run: python benchmarks/fit_wire.py
 """
 
@@ -17,10 +17,7 @@ from wire_grid import GRID, Array, held_out, matrices  # noqa: E402
 
 DEGREE = 4
 POWERS = [
-    (i, j, k)
-    for i in range(DEGREE + 1)
-    for j in range(DEGREE + 1 - i)
-    for k in range(DEGREE + 1 - i - j)
+    (i, j, k) for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i) for k in range(DEGREE + 1 - i - j)
 ]
 
 
@@ -41,7 +38,7 @@ def wong(w: Array, s: Array, t: Array) -> tuple[Array, Array]:
 
 
 def slot(w: Array, s: Array, t: Array) -> tuple[Array, Array]:
-    """Between two planes: parallel plates, and a field that dies as exp(-pi s / H) in the slot of height H."""
+    """Between two planes: parallel plates, and a field that dies as exp(-pi s / H) in a slot of height H."""
     return 2 * (w + t / 4), (1 + t / s) * np.exp(-np.pi * s / (2 + t))
 
 
@@ -79,7 +76,7 @@ def table(both: bool) -> str:
 
 
 def main() -> None:
-    text = f"""//! Written by `benchmarks/fit_wire.py`: least squares on half of the solver's grid. Do not edit by hand.
+    text = f"""//! Written by `benchmarks/fit_wire.py`: least squares on half of a grid. Not edited by hand.
 
 #![allow(clippy::unreadable_literal)]
 
@@ -87,7 +84,8 @@ def main() -> None:
 pub(super) const TERMS: usize = {len(POWERS)};
 /// The degree.
 pub(super) const DEGREE: usize = {DEGREE};
-/// One plane: logarithms of the corrections of ground, coupling, edge, second neighbour, beside the edge, edge coupling.
+/// One plane: logarithms of the corrections of ground, coupling, edge, second neighbour, beside the edge,
+/// edge coupling.
 #[rustfmt::skip]
 pub(super) const ONE_PLANE: [[f64; TERMS]; 6] = [
 {table(False)}

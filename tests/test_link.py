@@ -11,8 +11,8 @@ from dielet.fabric import compare, fabric, limits, technologies, technology, tie
 
 KEYS = {
     "latency_s", "energy_j_per_bit", "data_rate_bit_per_s_per_wire", "edge_bandwidth_bit_per_s_per_m", "wire",
-    "frequency_hz", "insertion_loss_db", "near_end_crosstalk_db", "far_end_crosstalk_db", "in_range", "version",
-    "seconds",
+    "frequency_hz", "insertion_loss_db", "near_end_crosstalk_db", "far_end_crosstalk_db", "in_range",
+    "version", "seconds",
 }  # fmt: skip
 
 
@@ -64,7 +64,9 @@ def test_what_cannot_be_says_why(asked: dict[str, object], part: str) -> None:
 
 
 def test_published_figures_have_no_geometry_to_set() -> None:
-    with pytest.raises(SpecError, match="`pcb` is described by its published figures, so pitch cannot be set"):
+    with pytest.raises(
+        SpecError, match="`pcb` is described by its published figures, so pitch cannot be set"
+    ):
         fabric("pcb", pitch="10um")
     with pytest.raises(SpecError, match="no technology `pbc`"):
         fabric("pbc")
@@ -88,7 +90,9 @@ def test_parts_add_up() -> None:
     for name in ("si-if", "si-if-2017", "on-die"):
         answer = fabric(name, frequency_points=0)
         assert sum(answer["latency_parts_s"].values()) == pytest.approx(answer["latency_s"], rel=1e-12)
-        assert sum(answer["energy_parts_j_per_bit"].values()) == pytest.approx(answer["energy_j_per_bit"], rel=1e-12)
+        assert sum(answer["energy_parts_j_per_bit"].values()) == pytest.approx(
+            answer["energy_j_per_bit"], rel=1e-12
+        )
 
 
 def test_the_2017_link_shows_which_point_was_fitted() -> None:
@@ -101,7 +105,8 @@ def test_the_2017_link_shows_which_point_was_fitted() -> None:
 
 def test_an_unshielded_bus_without_a_plane_fails_where_one_with_passes() -> None:
     by_return = {row["return"]: row["limits"]["crosstalk_15db_hz"] for row in limits(pitch_m=[4e-6])}
-    assert by_return["distant"] < 12e9 < 30e9 < by_return["plane"]
+    assert by_return["distant"] < 12e9
+    assert by_return["plane"] > 30e9
     assert by_return["plane-and-shields"] is None
 
 

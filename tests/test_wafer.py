@@ -35,7 +35,14 @@ def test_no_sampled_grid_holds_more_and_the_bound_is_met(side_mm: float, diamete
 
 @pytest.mark.parametrize(
     ("side_mm", "diameter_mm", "published"),
-    [(1, 300, 57_933), (2, 300, 15_768), (5, 300, 2_611), (1, 282, 51_176), (2, 282, 13_916), (5, 282, 2_305)],
+    [
+        (1, 300, 57_933),
+        (2, 300, 15_768),
+        (5, 300, 2_611),
+        (1, 282, 51_176),
+        (2, 282, 13_916),
+        (5, 282, 2_305),
+    ],
 )
 def test_gross_dies_of_the_reference_table(side_mm: float, diameter_mm: float, published: int) -> None:
     """The table sampled offsets; the proven optimum is the same or a little above."""
@@ -67,7 +74,15 @@ def test_spares_raise_the_yield_of_the_system() -> None:
 
 
 def test_yields_of_small_dielets() -> None:
-    for area, share in ((1, 0.9990), (4, 0.9960), (9, 0.9911), (25, 0.9755), (100, 0.907), (500, 0.640), (800, 0.510)):
+    for area, share in (
+        (1, 0.9990),
+        (4, 0.9960),
+        (9, 0.9911),
+        (25, 0.9755),
+        (100, 0.907),
+        (500, 0.640),
+        (800, 0.510),
+    ):
         assert wafer(f"{area}mm2", defect_density="0.1/cm2")["yield"]["die"] == pytest.approx(share, abs=6e-4)
 
 

@@ -16,10 +16,12 @@ def register(app: typer.Typer) -> None:
     app.command("wafer")(wafer)
 
 
-def fabric(
+def fabric(  # noqa: PLR0917
     technology: Annotated[str | None, typer.Argument(help="A technology, by name or path.")] = None,
     compare: Annotated[str | None, typer.Option(help="Technologies side by side: A,B,...")] = None,
-    against: Annotated[str | None, typer.Option(help="The one that ratios refer to; the last if not given.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="The one that ratios refer to; the last if not given.")
+    ] = None,
     pitch: Annotated[str | None, typer.Option(help="Wire pitch, as in 10um.")] = None,
     length: Annotated[str | None, typer.Option(help="Wire length, as in 500um.")] = None,
     layers: Annotated[int | None, typer.Option(help="Signal layers.")] = None,
@@ -69,7 +71,7 @@ def fabric(
         draw(answer, plot)
 
 
-def wafer(
+def wafer(  # noqa: PLR0917
     die: Annotated[str, typer.Option(help="Area of a square die, or its sides: 500mm2, 12mmx12mm.")],
     process: Annotated[str, typer.Option(help="Packaging process, by name or path.")] = "si-if",
     gap: Annotated[str | None, typer.Option(help="Gap between dies.")] = None,
@@ -79,7 +81,9 @@ def wafer(
     power: Annotated[str | None, typer.Option(help="Power of one die.")] = None,
     power_limit: Annotated[str | None, typer.Option(help="What the whole may draw.")] = None,
     regulator_efficiency: Annotated[float | None, typer.Option(help="Output over input power.")] = None,
-    external: Annotated[str | None, typer.Option(help="Data rate of one die off the wafer: 512Gbit/s.")] = None,
+    external: Annotated[
+        str | None, typer.Option(help="Data rate of one die off the wafer: 512Gbit/s.")
+    ] = None,
     layers: Annotated[int | None, typer.Option(help="Metal layers of the substrate.")] = None,
     utilisation: Annotated[float | None, typer.Option(help="Share of a layer that is wire.")] = None,
     pads: Annotated[int | None, typer.Option(help="Pads of a die; one row on its edge if not given.")] = None,
@@ -165,8 +169,7 @@ def _link(answer: Mapping[str, Any]) -> None:
              f"both neighbours {_until(limits['crosstalk_sum_15db_hz'])}"),
         ]  # fmt: skip
     rows += [
-        ("data rate per wire", f"{_text(answer['data_rate_bit_per_s_per_wire'], 'bit rate')}, limited by "
-         f"{answer['rate_limited_by']}{_eye(answer['eye'])}"),
+        ("data rate per wire", _text(answer["data_rate_bit_per_s_per_wire"], "bit rate") + _eye(answer)),
         ("latency", _text(answer["latency_s"], "time") + _parts(answer["latency_parts_s"], "time")),
         ("energy", _text(answer["energy_j_per_bit"], "energy per bit")
          + _parts(answer["energy_parts_j_per_bit"], "energy per bit")),
@@ -188,10 +191,12 @@ def _until(frequency: float | None) -> str:
     return "to 200 GHz and beyond" if frequency is None else f"to {_text(frequency, 'frequency')}"
 
 
-def _eye(eye: Mapping[str, float] | None) -> str:
+def _eye(answer: Mapping[str, Any]) -> str:
+    eye = answer["eye"]
     if eye is None:
-        return ""
-    return f"; worst eye {eye['opening']:.0%} of the swing, bit-error rate {eye['bit_error_rate']:.0e}"
+        return ", as published"
+    opening = f"worst eye {eye['opening']:.0%} of the swing, bit-error rate {eye['bit_error_rate']:.0e}"
+    return f", limited by {answer['rate_limited_by']}; {opening}"
 
 
 def _residual(point: Mapping[str, Any]) -> str:
@@ -217,7 +222,8 @@ def _comparison(answer: Mapping[str, Any]) -> None:
             name,
             _text(row["pitch_m"], "length"),
             _text(row["data_rate_bit_per_s_per_wire"], "bit rate"),
-            _text(row["edge_bandwidth_bit_per_s_per_m"], "bandwidth per edge") + _times(ratio["edge_bandwidth"]),
+            _text(row["edge_bandwidth_bit_per_s_per_m"], "bandwidth per edge")
+            + _times(ratio["edge_bandwidth"]),
             _text(row["energy_j_per_bit"], "energy per bit") + _times(ratio["energy"]),
             _text(row["latency_s"], "time") + _times(ratio["latency"]),
             ("-" if row["merit"] is None else f"{row['merit']:.3g}") + _times(ratio["merit"]),
@@ -228,7 +234,9 @@ def _comparison(answer: Mapping[str, Any]) -> None:
 
 
 def _times(ratio: float | None) -> str:
-    return "" if ratio is None else f" ({ratio:.3g}x)"
+    if ratio is None:
+        return ""
+    return f" ({ratio:,.0f}x)" if ratio >= 10 else f" ({ratio:.2g}x)"
 
 
 def _wafer(answer: Mapping[str, Any]) -> None:
@@ -239,10 +247,12 @@ def _wafer(answer: Mapping[str, Any]) -> None:
         ("by limit", counts),
         ("largest mesh", "{} x {}".format(*answer["mesh"])),
         ("yield of a die", f"{yields['die']:.4f}"),
-        ("yield of its bonds", f"{yields['bond']:.5f} ({yields['bond_single_pillar']:.4f} with one pillar a pad, "
+        ("yield of its bonds", f"{yields['bond']:.5f} "
+         f"({yields['bond_single_pillar']:.4f} with one pillar a pad, "
          f"{answer['pads_per_die']} pads)"),
         ("yield of the substrate", f"{yields['substrate']:.4f}"),
-        ("yield of the system", f"{yields['system']:.4f} ({yields['system_without_spares']:.4f} without spares)"),
+        ("yield of the system", f"{yields['system']:.4f} "
+         f"({yields['system_without_spares']:.4f} without spares)"),
         ("power drawn", _text(answer["power_w"], "power")),
         ("current", _text(answer["current_a"], "current")),
         ("drop if fed from the edge", _text(answer["edge_fed_drop_v"], "voltage")),

@@ -1,6 +1,7 @@
 """The fabric: from the geometry of a wire to bandwidth, latency, energy, and to a wafer of dies.
 
-Formulas live in Rust (`wire`, `link`, `packaging`); here specs are found, and answers get their version and time.
+Formulas live in Rust (`wire`, `link`, `packaging`); here specs are found, and answers get
+their version and time.
 Quantities are texts with a unit (`"10um"`) or floats in SI.
 """
 
@@ -18,6 +19,7 @@ Quantity = str | float
 Answer = dict[str, Any]
 
 DEFAULT_POINTS = 200
+MERIT = "merit = (Gbit/s per mm of edge) / (pJ/bit); merit_per_latency = merit / (latency in ns)"
 
 
 def _folder(kind: str) -> Traversable:
@@ -45,7 +47,9 @@ def _text(kind: str, noun: str, name: str) -> tuple[str, str]:
         return _folder(kind).joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
     path = Path(name)
     if path.suffix != ".toml":
-        raise SpecError(f"no {noun} `{name}`: use one of {', '.join(_names(kind))}, or a path to a .toml file")
+        raise SpecError(
+            f"no {noun} `{name}`: use one of {', '.join(_names(kind))}, or a path to a .toml file"
+        )
     try:
         return path.read_text(encoding="utf-8"), name
     except OSError as error:
@@ -95,8 +99,8 @@ def fabric(
 ) -> Answer:
     """All that is known of one link: R, L, C, loss, crosstalk, eye, rate, latency, energy, density.
 
-    `frequency` to `frequency_to` is swept in equal ratios, ports in `reference` (50 ohm); `die` is the dielet whose
-    pads are counted. What a technology does not state is None.
+    `frequency` to `frequency_to` is swept in equal ratios, ports in `reference` (50 ohm); `die` is the dielet
+    whose pads are counted. What a technology does not state is None.
 
     >>> link = fabric("si-if", pitch="4um", length="500um", layers=4)
     >>> round(link["wires_per_m"] / 1e6, 3)
@@ -123,10 +127,10 @@ def fabric(
 
 
 def compare(names: Iterable[str], *, against: str | None = None, **geometry: Any) -> Answer:
-    """Technologies side by side, each at its own default geometry, with ratios to one of them.
+    """Technologies side by side, with ratios to one of them (the last, if `against` is not given).
 
-    `geometry` goes to the technologies that have one. The figures of merit are (Gbit/s per mm of edge) / (pJ/bit), and that
-    over the latency in ns.
+    A technology takes the `geometry` where it is offered at it, and else its own defaults. The figures
+    of merit are (Gbit/s per mm of edge) / (pJ/bit), and that over the latency in ns.
 
     >>> table = compare(["pcb", "si-if"], against="si-if")
     >>> table["ratios"]["pcb"]["energy"] > 100
@@ -143,7 +147,7 @@ def compare(names: Iterable[str], *, against: str | None = None, **geometry: Any
         "technologies": dict(zip(listed, reports, strict=True)),
         "against": reference,
         "ratios": dict(zip(listed, ratios, strict=True)),
-        "merit_formula": "merit = (Gbit/s per mm of edge) / (pJ/bit); merit_per_latency = merit / (latency in ns)",
+        "merit_formula": MERIT,
     }
     return _stamped(answer, start)
 
@@ -179,9 +183,9 @@ def limits(
 def wafer(die: str, *, process: str = "si-if", **asked: Any) -> Answer:
     """How many dies fit on a wafer, limited by what; yield, power, current, cost.
 
-    `die` is an area (`"500mm2"`, a square) or two sides (`"12mmx12mm"`). Further keys: gap, usable_diameter, substrate,
-    reserve, power, power_limit, regulator_efficiency, external, layers, utilisation, pads, pillars, pillar_yield,
-    defect_density, spares, supply.
+    `die` is an area (`"500mm2"`, a square) or two sides (`"12mmx12mm"`). Further keys: gap, usable_diameter,
+    substrate, reserve, power, power_limit, regulator_efficiency, external, layers, utilisation, pads, pillars,
+    pillar_yield, defect_density, spares, supply.
 
     >>> module = wafer("700mm2", power="270W", power_limit="9300W", regulator_efficiency=0.85)
     >>> module["dies"], module["limited_by"]

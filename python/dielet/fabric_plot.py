@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dielet._core import format_quantity
 from dielet.errors import FileError, SpecError
 from dielet.fabric import technology
 
 LENGTHS_M = (50e-6, 200e-6, 500e-6, 1e-3)
-PITCHES_M = np.geomspace(2e-6, 10e-6, 60)
+PITCHES_M = np.linspace(2e-6, 10e-6, 81)
 
 
 def draw(answer: Mapping[str, Any], path: Path) -> None:
@@ -57,16 +58,17 @@ def _link(figure: Any, answer: Mapping[str, Any]) -> None:
     for length in sorted(shown):
         columns = _over_pitch(answer, length)
         style = "-" if length == answer["length_m"] else "--"
-        label = f"{length * 1e6:.0f} um"  # a label: the number is scaled for reading alone
-        bandwidth.loglog(PITCHES_M, columns["edge_bandwidth_bit_per_s_per_m"], style, label=label)
-        energy.semilogx(PITCHES_M, columns["energy_j_per_bit"], style, label=label)
+        label = format_quantity(length, "length")
+        bandwidth.plot(PITCHES_M, columns["edge_bandwidth_bit_per_s_per_m"], style, label=label)
+        energy.plot(PITCHES_M, columns["energy_j_per_bit"], style, label=label)
     for axes in (bandwidth, energy):
         axes.axvline(answer["pitch_m"], color="0.8", zorder=0)
         axes.legend(title="length", fontsize=8)
     _units(bandwidth, "pitch", "m", "bandwidth per edge", "bit/s/m")
     _units(energy, "pitch", "m", "energy per bit", "J/bit")
-    energy.set_ylim(bottom=0)
-    figure.suptitle(f"{answer['technology']}, {wire}, {answer['layers']} signal layer(s)")
+    for axes in (bandwidth, energy):
+        axes.set_ylim(bottom=0)
+    figure.suptitle(f"{answer['technology']}, {wire}, signal layers: {answer['layers']}")
 
 
 def _loss(axes: Any, answer: Mapping[str, Any]) -> None:

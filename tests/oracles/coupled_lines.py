@@ -29,11 +29,13 @@ def resistance(w: float, t: float, frequency: float) -> float:
     return float(rho / (w * t - (w - 2 * depth) * (t - 2 * depth)))
 
 
-def s_matrix(c: Array, l: Array, r: float, g: Array, length: float, frequency: float, z0: float) -> NDArray[np.complex128]:  # noqa: E741
+def s_matrix(  # noqa: PLR0917
+    c: Array, inductance: Array, r: float, g: Array, length: float, frequency: float, z0: float
+) -> NDArray[np.complex128]:
     """Ports 0..n-1 near, n..2n-1 far, from the chain matrix expm(-l [[0, Z], [Y, 0]])."""
     n = len(c)
     omega = 2 * np.pi * frequency
-    z = r * np.eye(n) + 1j * omega * l
+    z = r * np.eye(n) + 1j * omega * inductance
     y = g + 1j * omega * c
     zero = np.zeros((n, n))
     chain = expm(-length * np.block([[zero, z], [y, zero]]))
@@ -48,7 +50,9 @@ def s_matrix(c: Array, l: Array, r: float, g: Array, length: float, frequency: f
     return np.linalg.solve(left, right)
 
 
-def scattering(c: Array, eps: float, w: float, t: float, length: float, frequency: Array, z0: float = 50.0) -> dict[str, Array]:
+def scattering(  # noqa: PLR0917
+    c: Array, eps: float, w: float, t: float, length: float, frequency: Array, z0: float = 50.0
+) -> dict[str, Array]:
     """Loss of the middle line, near and far crosstalk from one neighbour, in dB."""
     inductance = MU0 * eps * np.linalg.inv(c)
     n, victim = len(c), len(c) // 2

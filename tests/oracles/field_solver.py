@@ -1,8 +1,8 @@
 """A 2-D boundary-element solver for parallel conductors over one plane or between two.
 
-An oracle: it shares no formula with the Rust core. The charge on each conductor's outline is constant over short straight
-panels, the potential is matched at the panels' midpoints (collocation), the planes enter through Green's function,
-so they need no panels. Lengths are in any one unit, capacitances in units of the dielectric's permittivity:
+An oracle: it shares no formula with the Rust core. The charge on each conductor's outline is constant over
+short straight panels, the potential is matched at the panels' midpoints (collocation), the planes enter through
+Green's function, so they need no panels. Lengths are in any one unit, capacitances in units of the dielectric's permittivity:
 multiply by eps to get F/m.
 """
 
@@ -53,7 +53,9 @@ def joined(parts: list[Panels]) -> Panels:
     return Panels(*(np.concatenate([getattr(p, k) for p in parts]) for k in ("start", "end", "owner")))
 
 
-def bus(w: float, s: float, t: float, h: float, lines: int = 5, per_side: int = 14) -> Panels:
+def bus(  # noqa: PLR0917
+    w: float, s: float, t: float, h: float, lines: int = 5, per_side: int = 14
+) -> Panels:
     """`lines` equal rectangles of width w, thickness t, gap s, their bottom h above the plane y = 0."""
     parts = []
     for k in range(lines):
@@ -80,7 +82,7 @@ def log_integral(at: Array, start: Array, end: Array) -> Array:
 
 
 def potential_one_plane(p: Panels) -> Array:
-    """2 pi eps times the potential at midpoints of unit charge density on each panel, above the plane y = 0."""
+    """2 pi eps times the potential at midpoints of unit charge density on each panel, above y = 0."""
     mirror = np.array([1.0, -1.0])
     direct = log_integral(p.middle, p.start, p.end)
     image = log_integral(p.middle, p.start * mirror, p.end * mirror)
@@ -88,7 +90,7 @@ def potential_one_plane(p: Panels) -> Array:
 
 
 def potential_two_planes(p: Panels, gap: float) -> Array:
-    """The same between the planes y = 0 and y = gap: the nearest image is exact, the smooth rest by Gauss points."""
+    """The same between the planes y = 0 and y = gap: the panel itself exact, its images by Gauss points."""
     nodes, weights = np.polynomial.legendre.leggauss(4)
     direct = log_integral(p.middle, p.start, p.end)
     smooth = np.zeros_like(direct)
@@ -97,7 +99,7 @@ def potential_two_planes(p: Panels, gap: float) -> Array:
         dx = (p.middle[:, None, 0] - q[None, :, 0]) * np.pi / gap
         below = (p.middle[:, None, 1] - q[None, :, 1]) * np.pi / gap
         above = (p.middle[:, None, 1] + q[None, :, 1]) * np.pi / gap
-        # cosh a - cos b = 2 (sinh^2(a/2) + sin^2(b/2)); both logs are divided by exp|dx|, so far wires do not overflow.
+        # cosh a - cos b = 2 (sinh^2(a/2) + sin^2(b/2)); both are divided by exp|dx| against overflow.
         damp = np.exp(-np.abs(dx))
         even = ((1 - damp) ** 2 + 4 * damp * np.sin(above / 2) ** 2) / 4
         odd = ((1 - damp) ** 2 + 4 * damp * np.sin(below / 2) ** 2) / 4

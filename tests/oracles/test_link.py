@@ -27,7 +27,9 @@ def network(length: float, reference: float) -> skrf.Network:
         s_matrix(c, inductance, resistance(w, t, f), 2 * np.pi * f * 0.001 * c, length, f, reference)
         for f in FREQUENCY
     ]
-    return skrf.Network(frequency=skrf.Frequency.from_f(FREQUENCY, unit="hz"), s=np.array(matrices), z0=reference)
+    return skrf.Network(
+        frequency=skrf.Frequency.from_f(FREQUENCY, unit="hz"), s=np.array(matrices), z0=reference
+    )
 
 
 def ours(length: float, reference: float) -> dict[str, np.ndarray]:

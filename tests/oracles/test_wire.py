@@ -37,7 +37,9 @@ def test_the_solver_meets_a_round_wire_over_a_plane() -> None:
 
 def test_the_solver_meets_parallel_plates_between_two_planes() -> None:
     """Widening a strip adds plate capacitance on both sides; what the rims add stays the same."""
-    wide, narrow = (solver.bus_capacitance(w, 1, 1, 1, both=True, lines=1, per_side=40)[0, 0] for w in (12, 8))
+    wide, narrow = (
+        solver.bus_capacitance(w, 1, 1, 1, both=True, lines=1, per_side=40)[0, 0] for w in (12, 8)
+    )
     assert wide - narrow == pytest.approx(2 * (12 - 8), rel=5e-3)
 
 
@@ -82,7 +84,7 @@ def test_outside_the_fit_it_says_so() -> None:
 def test_loss_and_crosstalk_of_the_held_out_half_to_30_ghz() -> None:
     """Every third held-out ratio with wires 2 um wide and 500 um long; both programs see the same metal.
 
-    Crosstalk weaker than 0.1 % of the swing (near) and 2 % (far, a difference of two large terms) is not looked at.
+    Crosstalk weaker than 0.1 % of the swing (near) and 2 % (far, a difference of large terms) is left out.
     """
     frequency = np.array([1e9, 3e9, 10e9, 20e9, 30e9])
     worst = {"loss": 0.0, "near": 0.0, "far": 0.0}

@@ -1,4 +1,4 @@
-"""The geometry grid of the capacitance fit, in units of the height: which points are fitted, which are held out."""
+"""The geometry grid of the capacitance fit, in units of the height: what is fitted, what is held out."""
 
 import functools
 import itertools

@@ -127,9 +127,10 @@ impl Dimension {
         let fits = |(_, factor): &&(&str, f64)| value.abs() >= *factor * 0.9995;
         // A dimension whose base is a bit counts in bits; elsewhere bits are another spelling of bytes.
         let bits = self.units[0].0.starts_with("bit/s");
-        let aliases: &[&str] = if bits { &["b/s", "b/s/mm"] } else { &["bit/s", "b/s", "/b"] };
-        let decimal =
-            |(name, _): &&(&str, f64)| !name.contains("iB") && !aliases.iter().any(|end| name.ends_with(end));
+        let alias = |name: &str| ["bit/s", "b/s", "/b"].iter().any(|end| name.ends_with(end));
+        let decimal = |(name, _): &&(&str, f64)| {
+            if bits { name.contains("bit") } else { !name.contains("iB") && !alias(name) }
+        };
         let largest = self.units.iter().filter(decimal).filter(fits).max_by(|a, b| a.1.total_cmp(&b.1));
         let smallest = self.units.iter().min_by(|a, b| a.1.total_cmp(&b.1));
         let &(name, factor) =
@@ -256,7 +257,7 @@ quantities! {
     /// Resistance per length.
     OhmsPerMeter, LINE_RESISTANCE, "resistance per length", ["ohm/m" = 1.0, "ohm/mm" = 1e3];
     /// Capacitance per length.
-    FaradsPerMeter, LINE_CAPACITANCE, "capacitance per length", ["F/m" = 1.0, "fF/mm" = 1e-12, "pF/m" = 1e-12];
+    FaradsPerMeter, LINE_CAPACITANCE, "capacitance per length", ["F/m" = 1.0, "pF/m" = 1e-12, "fF/mm" = 1e-12];
     /// Inductance per length.
     HenriesPerMeter, LINE_INDUCTANCE, "inductance per length", ["H/m" = 1.0, "nH/mm" = 1e-6];
     /// Voltage.

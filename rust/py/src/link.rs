@@ -3,7 +3,6 @@
 #![allow(clippy::needless_pass_by_value)] // PyO3 hands borrowed arrays over by value
 
 use dielet_core::link::density;
-use dielet_core::link::report::Ratios;
 use dielet_core::link::response::Channel;
 use dielet_core::link::{self, Ask, Choice};
 use dielet_core::units::{
@@ -211,7 +210,7 @@ impl Technology {
     }
 }
 
-/// Reports of technologies side by side and their ratios to one of them; those without wires ignore the geometry.
+/// Reports of technologies side by side and their ratios to one of them.
 #[pyfunction]
 pub(crate) fn compare_links<'py>(
     py: Python<'py>,
@@ -220,14 +219,9 @@ pub(crate) fn compare_links<'py>(
     asked: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyAny>, Error> {
     let ask = read::<Asked>(asked, Class::Spec, "fabric")?.ask()?;
-    let plain = Ask { choice: Choice::default(), ..ask.clone() };
-    let each = |technology: &PyRef<'_, Technology>| {
-        link::report(&technology.0, if technology.has_geometry() { &ask } else { &plain })
-    };
-    let reports = technologies.iter().map(each).collect::<Result<Vec<_>, _>>()?;
-    let ratios: Vec<_> =
-        reports.iter().map(|report| Ratios::of(report, &reports[against.min(reports.len() - 1)])).collect();
-    Ok(pythonize(py, &(reports, ratios)).map_err(PyErr::from)?)
+    let handles: Vec<_> = technologies.iter().map(|technology| &technology.0).collect();
+    let compared = link::report::compare(&handles, against.min(handles.len().saturating_sub(1)), &ask)?;
+    Ok(pythonize(py, &compared).map_err(PyErr::from)?)
 }
 
 fn as_arrays(py: Python<'_>, columns: link::columns::Columns) -> Result<Bound<'_, PyDict>, Error> {

@@ -210,6 +210,22 @@ impl Ratios {
     }
 }
 
+/// Reports side by side, and each over that of `against`: a technology takes the geometry where it is offered at it, and
+/// else its own defaults.
+pub fn compare(
+    technologies: &[&Technology],
+    against: usize,
+    ask: &Ask,
+) -> Result<(Vec<Report>, Vec<Ratios>), TechnologyError> {
+    let plain = Ask { choice: Choice::default(), ..ask.clone() };
+    let offered =
+        |technology: &Technology| Design::of(technology, &ask.choice).is_ok_and(|design| design.offered);
+    let one = |technology: &&Technology| report(technology, if offered(technology) { ask } else { &plain });
+    let reports = technologies.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let ratios = reports.iter().map(|report| Ratios::of(report, &reports[against])).collect();
+    Ok((reports, ratios))
+}
+
 /// All that is known of a technology at a geometry.
 pub fn report(technology: &Technology, ask: &Ask) -> Result<Report, TechnologyError> {
     if let (Some(published), None) = (&technology.published, ask.choice.geometry()) {

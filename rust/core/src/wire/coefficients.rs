@@ -1,4 +1,4 @@
-//! Written by `benchmarks/fit_wire.py`: least squares on half of the solver's grid. Do not edit by hand.
+//! Written by `benchmarks/fit_wire.py`: least squares on half of a grid. Not edited by hand.
 
 #![allow(clippy::unreadable_literal)]
 
@@ -6,7 +6,8 @@
 pub(super) const TERMS: usize = 35;
 /// The degree.
 pub(super) const DEGREE: usize = 4;
-/// One plane: logarithms of the corrections of ground, coupling, edge, second neighbour, beside the edge, edge coupling.
+/// One plane: logarithms of the corrections of ground, coupling, edge, second neighbour, beside the edge,
+/// edge coupling.
 #[rustfmt::skip]
 pub(super) const ONE_PLANE: [[f64; TERMS]; 6] = [
     [9.248099e-02, -3.068197e-02, -9.211805e-03, 1.788628e-04, 1.442491e-03, -3.170498e-02, 2.429886e-02, -1.030864e-02, -9.491215e-03, -6.722716e-03, 2.003664e-02, 9.778347e-03, 2.154552e-03, -2.805068e-03, 1.952907e-03, -3.970500e-02, 1.304349e-02, 6.654209e-03, 3.473428e-03, 3.504427e-02, -1.640651e-02, 3.313812e-03, -1.451086e-03, -7.505356e-03, -1.842666e-03, 9.566262e-04, -3.623312e-03, -5.721591e-03, -7.671631e-03, 4.302633e-03, 3.350230e-03, 2.563649e-03, 1.932000e-03, -2.207296e-03, -7.220101e-04],
