@@ -184,8 +184,8 @@ def wafer(die: str, *, process: str = "si-if", **asked: Any) -> Answer:
     """How many dies fit on a wafer, limited by what; yield, power, current, cost.
 
     `die` is an area (`"500mm2"`, a square) or two sides (`"12mmx12mm"`). Further keys: gap, usable_diameter,
-    substrate, reserve, power, power_limit, regulator_efficiency, external, layers, utilisation, pads, pillars,
-    pillar_yield, defect_density, spares, supply.
+    substrate, reserve, power, power_limit, regulator_efficiency, external, layers, utilisation, pads,
+    pillars, pillar_yield, defect_density, spares, supply.
 
     >>> module = wafer("700mm2", power="270W", power_limit="9300W", regulator_efficiency=0.85)
     >>> module["dies"], module["limited_by"]

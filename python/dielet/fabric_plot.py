@@ -63,7 +63,7 @@ def _link(figure: Any, answer: Mapping[str, Any]) -> None:
         energy.plot(PITCHES_M, columns["energy_j_per_bit"], style, label=label)
     for axes in (bandwidth, energy):
         axes.axvline(answer["pitch_m"], color="0.8", zorder=0)
-        axes.legend(title="length", fontsize=8)
+        axes.legend(title="length", fontsize=8, ncols=2)
     _units(bandwidth, "pitch", "m", "bandwidth per edge", "bit/s/m")
     _units(energy, "pitch", "m", "energy per bit", "J/bit")
     for axes in (bandwidth, energy):

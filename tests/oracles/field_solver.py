@@ -1,8 +1,9 @@
 """A 2-D boundary-element solver for parallel conductors over one plane or between two.
 
 An oracle: it shares no formula with the Rust core. The charge on each conductor's outline is constant over
-short straight panels, the potential is matched at the panels' midpoints (collocation), the planes enter through
-Green's function, so they need no panels. Lengths are in any one unit, capacitances in units of the dielectric's permittivity:
+short straight panels, the potential is matched at the panels' midpoints (collocation), the planes enter
+through Green's function, so they need no panels.
+Lengths are in any one unit, capacitances in units of the dielectric's permittivity:
 multiply by eps to get F/m.
 """
 
