@@ -2,6 +2,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# On the server the same examples every time, and no limit on the time of one: a busy machine proves nothing.
+settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from fabric_builder import system, tier
 
 from dielet.errors import PlanError
 from dielet.hardware.system import OPERATIONS, collective_s, collectives, load_system
+from fabric_builder import system, tier
 
 
 def test_a_single_rank_costs_nothing() -> None:

@@ -1,10 +1,10 @@
 """Fabrics: groups on graphs, placement, swapping the innermost tier, refusals."""
 
 import pytest
-from fabric_builder import system, tier
 
 from dielet.errors import FileError, SpecError
 from dielet.hardware.system import collectives, fabric_names, load_fabric, load_system
+from fabric_builder import system, tier
 
 GIB = 2.0**30
 

@@ -108,6 +108,16 @@ def test_a_networkx_graph_of_measured_ops():
     assert ops[1]["inputs"][0]["op"] == 0
 
 
+def test_sizes_may_stand_on_edges():
+    graph = networkx.DiGraph()
+    graph.add_node("a", time=1.0, backward_time=2.0)
+    graph.add_node("b", time=0.5)
+    graph.add_edge("a", "b", bytes=400.0)
+    model = from_networkx(graph)
+    assert model.op_table()["output_elements"] == [100, 1]
+    assert model.to_dict()["ops"][0]["work"]["backward_s"] == 2.0
+
+
 def change(tree, *path, to):
     for step in path[:-1]:
         tree = tree[step]
@@ -121,6 +131,7 @@ BAD = [
     (("segments", 0, "repeat"), 2**60, "a segment repeated 1152921504606847000"),
     (("worker_batch",), 0, "a batch of 0"),
     (("length_variation",), float("nan"), "a length variation of NaN"),
+    (("padding",), -0.5, "padding of -0.5"),
     (("ops", 2, "work", "forward_passes"), float("nan"), "`encoder_0/dropout` has forward passes NaN"),
     (("ops", 2, "work", "backward_passes"), -1.0, "backward passes -1: it must be finite and not negative"),
     (("ops", 3, "axes", 0, "size"), 0, "an axis of size 0"),

@@ -1,8 +1,8 @@
 """Collectives simulated send by send on explicit links: slow, obvious, and no formula of the core.
 
-A network is a set of directed links with rates and a route per pair of ranks. A step is a set of sends that start
-together; it ends when the busiest link has carried all that the routes put on it. A rank's shards are sets of the
-contributions that they hold, so that every algorithm also proves that it computes what it should.
+A network is a set of directed links with rates and a route per pair of ranks. A step is a set of sends that
+start together; it ends when the busiest link has carried all that the routes put on it. A rank's shards are
+sets of the contributions that they hold, so that a ring also proves that it computes what it should.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ Send = tuple[int, int, float]
 
 @dataclass(frozen=True)
 class Network:
-    """Directed links and the way from a rank to another; `delay` is paid by each step with its longest way."""
+    """Directed links and the way between two ranks; `delay` is paid by each step with its longest way."""
 
     rates: dict[Link, float]
     route: Callable[[int, int], list[Link]]
@@ -55,6 +55,16 @@ def nodes(ranks: int, width: int, inner: tuple[float, float], outer: tuple[float
     return Network(rates, route, lambda a, b: inner[1] if a // width == b // width else outer[1])
 
 
+def _grid_links(sizes: tuple[int, ...], *, closed: bool) -> Iterable[Link]:
+    for place in product(*(range(size) for size in sizes)):
+        for axis, move in product(range(len(sizes)), (1, -1)):
+            beside = place[axis] + move
+            if closed:
+                beside %= sizes[axis]
+            if 0 <= beside < sizes[axis]:
+                yield place, (*place[:axis], beside, *place[axis + 1 :])
+
+
 def grid(sizes: tuple[int, ...], rate: float, delay: float, *, closed: bool) -> Network:
     """A mesh or torus, lowest digit first; a send goes dimension by dimension, the shorter way round."""
 
@@ -80,17 +90,7 @@ def grid(sizes: tuple[int, ...], rate: float, delay: float, *, closed: bool) -> 
                 links.append((before, tuple(here)))
         return links
 
-    everywhere = list(product(*(range(size) for size in sizes)))
-    moves = [(axis, move) for axis in range(len(sizes)) for move in (1, -1)]
-    rates: dict[Link, float] = {}
-    for place in everywhere:
-        for axis, move in moves:
-            next_ = list(place)
-            next_[axis] += move
-            if closed:
-                next_[axis] %= sizes[axis]
-            if 0 <= next_[axis] < sizes[axis]:
-                rates[(place, tuple(next_))] = rate
+    rates = dict.fromkeys(_grid_links(sizes, closed=closed), rate)
     return Network(rates, route, lambda a, b: delay * len(route(a, b)))
 
 
@@ -227,7 +227,7 @@ def folded(members: list[int]) -> list[int]:
 
 
 def serpentine(rows: int, cols: int) -> list[int]:
-    """A Hamiltonian cycle of a mesh with an even number of rows: down the first column, back in a serpentine."""
+    """A cycle through a mesh with an even number of rows: down the first column, back in a serpentine."""
     back = []
     for row in reversed(range(rows)):
         line = [row * cols + col for col in range(1, cols)]

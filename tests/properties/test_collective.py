@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from fabric_builder import system, tier
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import collective_simulation as simulate
-from oracles.ring_packing import rings
 
 from dielet.hardware.system import OPERATIONS, System, collectives
+from fabric_builder import system, tier
+from oracles import collective_simulation as simulate
+from oracles.ring_packing import rings
 
 FAST = settings(max_examples=40, deadline=None)
 messages = st.floats(1.0, 1e10)

@@ -1,4 +1,4 @@
-"""Collectives with the shipped constants against published measurements; the errors are printed (`pytest -s`)."""
+"""Collectives with the shipped constants against published measurements; `pytest -s` prints the errors."""
 
 import csv
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from dielet.hardware.system import collectives, load_system
 
 GIB = 2.0**30
 
-# All-reduce bus bandwidth of the first 2 to 8 GPUs of a DGX-1V at 1 GiB in GB/s (VIA-Research/vTrain profiler table).
+# All-reduce bus bandwidth of the first 2 to 8 GPUs of a DGX-1V at 1 GiB in GB/s
+# (VIA-Research/vTrain profiler table).
 DGX1 = {2: 22.6, 3: 45.2, 4: 85.6, 5: 37.2, 6: 45.8, 7: 87.1, 8: 134.5}
 
 
@@ -26,7 +27,8 @@ def test_dgx1_all_reduce_of_the_first_gpus() -> None:
     for devices, measured in DGX1.items():
         ours = bus_gb_per_s("dgx1-v100", devices, GIB, placed=False)
         print(
-            f"DGX-1V, {devices} GPUs, 1 GiB: {ours:6.1f} GB/s, measured {measured:6.1f}, {ours / measured - 1:+.1%}"
+            f"DGX-1V, {devices} GPUs, 1 GiB: {ours:6.1f} GB/s, measured {measured:6.1f}, "
+            f"{ours / measured - 1:+.1%}"
         )
         assert ours == pytest.approx(measured, rel=0.20)
 

@@ -38,18 +38,19 @@ def none() -> None:
 
 
 @check
-def plan_gain(model: str, system: str, devices: int) -> float | None:
+def plan_gain(model: str, system: str, devices: int, precision: str) -> float | None:
     """Gain of the best hybrid over the best of data parallelism alone on at most `devices`, all modelled."""
-    gain = _plan(model, system, devices).gain_at_scale
+    gain = _plan(model, system, devices, precision).gain_at_scale
     return None if gain is None else float(gain)
 
 
 @check
-def mp_speedup(model: str, system: str, mp: int) -> float | None:
+def mp_speedup(model: str, system: str, mp: int, precision: str) -> float | None:
     """Speedup of a step when one worker is split over `mp` devices, its mini-batch unchanged."""
-    points = {int(point["devices"]): point for point in _plan(model, system, mp).to_dict()["curve"]}
+    points = {int(point["devices"]): point for point in _plan(model, system, mp, precision).to_dict()["curve"]}
     hybrid = points[mp]["hybrid"]
-    if not hybrid or hybrid.get("mp") != mp or not points[1]["dp_only"]:
+    steps = (points[1]["dp_only"]["step_s"], hybrid["step_s"] if hybrid and hybrid["mp"] == mp else None)
+    if None in steps:
         raise Unavailable(f"no hybrid of {mp} devices is feasible on {system}")
     return float(points[1]["dp_only"]["step_s"] / hybrid["step_s"])
 
@@ -160,5 +161,5 @@ def _public(name: str) -> Any:
 
 
 @cache
-def _plan(model: str, system: str, devices: int) -> Any:
-    return _public("plan")(model, system=system, devices=range(1, devices + 1))
+def _plan(model: str, system: str, devices: int, precision: str) -> Any:
+    return _public("plan")(model, system=system, devices=range(1, devices + 1), precision=precision)

@@ -51,8 +51,8 @@ def fabric_names() -> list[str]:
 def load_system(name_or_path: str | Path, *, fabric: str | Path | Fabric | None = None) -> System:
     """A system of the package by its name, or a user's own by the path of its file.
 
-    The device that the file asks for is looked for beside the file, then in the package. A `fabric` takes the place
-    of the innermost tier and keeps the devices.
+    The device that the file asks for is looked for beside the file, then in the package. A `fabric` takes the
+    place of the innermost tier and keeps the devices.
     """
     text, origin = _read("system", name_or_path)
     system = System.from_toml(text, load_device(_device_of(text, origin)), origin)
@@ -92,9 +92,9 @@ def collectives(
 ) -> Collectives:
     """Time, energy and algorithm of one operation for each message.
 
-    The group has `size` ranks (all devices if left out), `stride` device ids apart; all groups like it among the
-    first `devices` devices communicate at once. `placed=False` takes the first `devices` devices as they are
-    numbered, as a benchmark does. With an `algorithm`, its time (NaN where the fabric does not allow it).
+    The group has `size` ranks (all devices if left out), `stride` device ids apart; all groups like it among
+    the first `devices` devices communicate at once. `placed=False` takes the first `devices` devices as they
+    are numbered, as a benchmark does. With an `algorithm`, its time (NaN where the fabric does not allow it).
     """
     messages = np.atleast_1d(np.asarray(bytes, dtype=np.float64))
     if not np.all(np.isfinite(messages) & (messages >= 0)):

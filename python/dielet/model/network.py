@@ -47,9 +47,9 @@ def to_networkx(model: Model) -> networkx.DiGraph:
 def from_networkx(graph: networkx.DiGraph, name: str | None = None, batch: int = 1) -> Model:
     """A model from a graph.
 
-    Either the nodes carry `op`, as `to_networkx` writes it, or measured figures: `forward_s` (or `time`), and
-    optionally `backward_s`, `bytes` that the op writes and `memory` bytes of parameters, all for a batch of
-    `batch`.
+    Either the nodes carry `op`, as `to_networkx` writes it, or figures of `batch` samples: `forward_s`
+    (or `time`), and optionally `backward_s` (or `backward_time`), `bytes` that the op writes (or its edges
+    state) and `memory` bytes of parameters.
     """
     order = _ordered(graph)
     if order and all("op" in graph.nodes[node] for node in order) and "model" in graph.graph:
@@ -107,8 +107,14 @@ def _task(
     return measured.Task(
         name=name,
         forward_s=float(forward),
-        backward_s=float(figures.get("backward_s", 0.0)),
-        elements=measured.elements_per_sample(float(figures.get("bytes", 0.0)), batch, name),
+        backward_s=float(figures.get("backward_s", figures.get("backward_time", 0.0))),
+        elements=measured.elements_per_sample(_bytes(graph, node), batch, name),
         parameters=measured.parameters(float(figures.get("memory", 0.0)), name),
         inputs=tuple(sorted(position[before] for before in graph.predecessors(node))),
     )
+
+
+def _bytes(graph: networkx.DiGraph, node: Hashable) -> float:
+    """What the node writes: its own figure, or the largest of its edges."""
+    edges = (figures.get("bytes", 0.0) for _, _, figures in graph.out_edges(node, data=True))
+    return float(graph.nodes[node].get("bytes", max(edges, default=0.0)))

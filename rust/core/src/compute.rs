@@ -86,11 +86,11 @@ impl Gemm {
 /// along K, Osama et al. "Stream-K", `PPoPP` 2023; roofline, Williams et al., CACM 2009.
 ///
 /// ```
-/// # use dielet_core::{compute::{gemm_time, Gemm}, device::{MatrixUnit, Number}, units::*};
+/// # use dielet_core::{compute::{gemm_time, Gemm}, device::{MatrixUnit, Number, WINOGRAD_TRANSFORM}, units::*};
 /// let unit = MatrixUnit {
 ///     number: Number::Fp16, sustained: FlopsPerSecond(1e12), feed: 32.0, ramp: 100.0, split: 1000.0,
 ///     multiprocessors: 4, bandwidth: BytesPerSecond(1e12), kernel_overhead: Seconds(1e-6),
-///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: WINOGRAD_TRANSFORM,
+///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: 1.48 / 2.25,
 /// };
 /// // 256 x 256 x 400: the 128 x 128 tile gives 4 tiles, one wave of 500 steps with the ramp; feeding costs
 /// // 32 (1/128 + 1/128) = 0.5 of multiplying, so 500 x 1.5 x 2 x 128 x 128 x 4 / 1e12 = 98.304 us. Moving
@@ -203,11 +203,11 @@ pub enum Method {
 /// transforms can feed them, hence FP32 only. Source: Lavin and Gray, CVPR 2016.
 ///
 /// ```
-/// # use dielet_core::{compute::*, device::{MatrixUnit, Number}, units::*};
+/// # use dielet_core::{compute::*, device::{MatrixUnit, Number, WINOGRAD_TRANSFORM}, units::*};
 /// let unit = MatrixUnit {
 ///     number: Number::Fp32, sustained: FlopsPerSecond(1e13), feed: 0.0, ramp: 0.0, split: 0.0,
 ///     multiprocessors: 1, bandwidth: BytesPerSecond(1e15), kernel_overhead: Seconds(0.0),
-///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: WINOGRAD_TRANSFORM,
+///     conversion_kernels: 0.0, conversion_bytes: 0.0, implicit_gemm: 1.0, winograd: 1.48 / 2.25,
 /// };
 /// let gemm = Gemm { batch: 1, m: 4096, n: 256, k: 9 * 256 };
 /// let (by_gemm, method) = convolution_time(&unit, gemm, Window { rows: 3, columns: 3, stride: 2 }, Bytes(0.0));

@@ -171,6 +171,10 @@ pub struct Device {
     pub multiprocessors: Sourced<u64>,
     /// Launch and drain of one kernel.
     pub kernel_overhead: Sourced<Seconds>,
+    /// What the framework's host adds to every kernel of a training step, where it was measured to be slower than the
+    /// device's own launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_overhead: Option<Sourced<Seconds>>,
     /// Rates by number format.
     pub rates: BTreeMap<Number, Rate>,
     /// Power under training load, where no finer figures are known.

@@ -1,14 +1,16 @@
 //! What a training step costs: pure functions of (model, system, plan).
 //!
-//! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`wire`], [`pipeline`]; then [`shard`], [`link`]; then
+//! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`wire`], [`pipeline`]; then
+//! [`shard`], [`link`]; then
 //! [`fabric`], [`compute`], [`activation`]; then [`collective`], [`travel`]; then [`op`], [`segment`], [`stage`]; then
-//! [`reduction`], [`update`], [`worker`], [`memory`]; then [`step`], [`price`]; beside them
+//! [`reduction`], [`update`], [`worker`]; then [`exchange`], [`memory`]; then [`step`], [`price`]; beside them
 //! [`projection`], [`packaging`]. Nothing points upward, and nothing here searches, reads files or knows Python.
 
 pub mod activation;
 pub mod collective;
 pub mod compute;
 pub mod device;
+pub mod exchange;
 pub mod fabric;
 pub mod graph;
 pub mod link;

@@ -7,7 +7,7 @@ use crate::parameters::Parameters;
 use crate::plan::Plan;
 
 use crate::units::Bytes;
-use crate::worker::Rank;
+use crate::worker::Content;
 
 /// What a device of a stage holds at the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -32,15 +32,15 @@ impl StageMemory {
     }
 }
 
-/// Memory of one device of a worker.
+/// Memory of one device of a worker that keeps so many activations.
 ///
 /// Weights, gradients, and master weights with state are divided over the data-parallel ranks from sharding stage
 /// 3, 2 and 1 on (Rajbhandari et al., ZeRO, SC 2020, section 5). Gradients of looked-up tables hold the touched rows
 /// of all micro-batches.
-pub fn stage_memory(plan: &Plan, optimizer: Optimizer, rank: &Rank) -> StageMemory {
+pub fn stage_memory(plan: &Plan, optimizer: Optimizer, content: &Content, kept: Bytes) -> StageMemory {
     let bytes = plan.precision.bytes();
     let share = |from: u8, ranks: u64| if plan.sharding >= from { ranks as f64 } else { 1.0 };
-    let Parameters { dense, expert, sparse, touched } = rank.parameters;
+    let Parameters { dense, expert, sparse, touched } = content.parameters;
     let (data, expert_data) = (plan.data_ranks().size, plan.expert_data_ranks().size);
     let held = |from: u8, dense: f64| dense / share(from, data) + expert / share(from, expert_data);
     let rows = sparse.min(touched * plan.micro_batches() as f64);
@@ -48,7 +48,7 @@ pub fn stage_memory(plan: &Plan, optimizer: Optimizer, rank: &Rank) -> StageMemo
         weights: Bytes(held(3, dense + sparse) * bytes.weight),
         gradients: Bytes(held(2, dense + rows) * bytes.gradient),
         optimizer: Bytes(held(1, dense + sparse) * (bytes.master + bytes.state * optimizer.states())),
-        activations: rank.kept,
-        transient: rank.transient,
+        activations: kept,
+        transient: content.transient,
     }
 }

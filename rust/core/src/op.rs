@@ -8,7 +8,7 @@ use crate::pass::PassTime;
 use crate::plan::{ElementBytes, Plan};
 use crate::shard::{Group, OpShare, Transfer, shares};
 use crate::system::System;
-use crate::travel::travel;
+use crate::travel::{Groups, travel};
 use crate::units::{Bytes, Flops, Seconds};
 
 /// Costs of one op on one device.
@@ -32,17 +32,28 @@ pub struct OpCost {
 pub struct OpPricer<'a> {
     model: &'a Model,
     system: &'a System,
-    unit: &'a MatrixUnit,
+    unit: MatrixUnit,
+    host: Seconds,
     plan: &'a Plan,
     /// Every op's share.
     pub shares: Vec<OpShare>,
     bytes: ElementBytes,
+    groups: &'a Groups,
 }
 
 impl<'a> OpPricer<'a> {
     /// For a plan that passed its checks.
-    pub fn new(model: &'a Model, system: &'a System, unit: &'a MatrixUnit, plan: &'a Plan) -> Self {
-        Self { model, system, unit, plan, shares: shares(model, plan), bytes: plan.precision.bytes() }
+    pub fn new(
+        model: &'a Model,
+        system: &'a System,
+        unit: &MatrixUnit,
+        plan: &'a Plan,
+        groups: &'a Groups,
+    ) -> Self {
+        let host = system.device.host_overhead.as_ref().map_or(Seconds::ZERO, |overhead| overhead.value);
+        let unit = MatrixUnit { kernel_overhead: unit.kernel_overhead + host, ..*unit };
+        let (shares, bytes) = (shares(model, plan), plan.precision.bytes());
+        Self { model, system, unit, host, plan, shares, bytes, groups }
     }
 
     /// Costs of the op at a position.
@@ -81,13 +92,13 @@ impl<'a> OpPricer<'a> {
     }
 
     fn add_transfer(&self, pass: &mut PassTime, transfer: &Transfer) {
-        let (ranks, slot) = match transfer.group {
-            Group::Tensor => (self.plan.tensor_ranks(), &mut pass.tensor),
-            Group::Context => (self.plan.context_ranks(), &mut pass.context),
-            Group::Expert => (self.plan.expert_ranks(), &mut pass.expert),
+        let (group, slot) = match transfer.group {
+            Group::Tensor => (&self.groups.tensor, &mut pass.tensor),
+            Group::Context => (&self.groups.context, &mut pass.context),
+            Group::Expert => (&self.groups.expert, &mut pass.expert),
         };
         let bytes = Bytes(transfer.elements * self.bytes.activation);
-        let cost = travel(self.system, self.plan, ranks, transfer.operation, bytes);
+        let cost = travel(group.as_ref(), transfer.operation, bytes);
         *slot += cost.seconds;
         pass.links += cost.energy;
     }
@@ -129,13 +140,13 @@ impl<'a> OpPricer<'a> {
     fn contraction(&self, gemm: Gemm, density: f64, window: Option<Window>, bytes: Bytes) -> Seconds {
         let gemm = Gemm { m: (gemm.m as f64 * density).ceil() as u64, ..gemm };
         window.map_or_else(
-            || contraction_time(self.unit, gemm, bytes),
-            |window| convolution_time(self.unit, gemm, window, bytes).0,
+            || contraction_time(&self.unit, gemm, bytes),
+            |window| convolution_time(&self.unit, gemm, window, bytes).0,
         )
     }
 
     fn stream(&self, bytes: Bytes) -> Seconds {
-        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) } else { Seconds::ZERO }
+        if bytes > Bytes::ZERO { stream_time(&self.system.device, bytes) + self.host } else { Seconds::ZERO }
     }
 
     fn forward(&self, index: usize) -> Seconds {
@@ -165,7 +176,7 @@ impl<'a> OpPricer<'a> {
     }
 
     fn gates(&self, gemm: Gemm) -> Bytes {
-        Bytes((gemm.m * gemm.n) as f64 * self.bytes.activation)
+        Bytes((gemm.batch * gemm.m * gemm.n) as f64 * self.bytes.activation)
     }
 
     fn backward(&self, index: usize) -> Seconds {

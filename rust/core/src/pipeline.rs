@@ -1,4 +1,4 @@
-//! Pipeline schedules: when each pass of each stage runs, event by event, and the closed form where stages are equal.
+//! Pipeline schedules: when each stage ends, pass by pass, and the closed form where stages are equal.
 
 use crate::plan::Schedule;
 use crate::units::Seconds;
@@ -14,61 +14,13 @@ pub struct StageTime {
     pub send: Seconds,
 }
 
-/// When a pipelined step ends, by physical stage.
+/// When each physical stage ends a pipelined step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
     /// When the last pass of each stage ends.
     pub end: Vec<Seconds>,
-    /// How long each stage computes.
-    pub busy: Vec<Seconds>,
-    /// When the last backward pass of each stage begins.
-    pub last_backward: Vec<Seconds>,
-}
-
-/// A pass in a stage's order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pass {
-    /// Whether it is a backward pass.
-    pub backward: bool,
-    /// Chunk of the stage.
-    pub chunk: usize,
-    /// Micro-batch.
-    pub micro_batch: usize,
-}
-
-/// Runs `micro_batches` through `times` (one entry per virtual stage, `stages` of them on distinct devices).
-///
-/// A pass starts when the stage is free and its input has arrived; passes of a stage run in the schedule's order;
-/// transfers overlap with work. Exact for these rules, whatever the stage times.
-///
-/// Two equal stages, 3 micro-batches, forward 1 s and backward 2 s: `(3 + 2 - 1) * 3 s`.
-/// ```
-/// use dielet_core::{pipeline::{run, StageTime}, plan::Schedule, units::Seconds};
-/// let stage = StageTime { forward: Seconds(1.0), backward: Seconds(2.0), send: Seconds(0.0) };
-/// let timeline = run(&[stage; 2], 2, 3, Schedule::OneForwardOneBackward);
-/// assert_eq!(timeline.step(), Seconds(12.0));
-/// ```
-pub fn run(times: &[StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Timeline {
-    let chunks = times.len() / stages;
-    let orders: Vec<Vec<Pass>> =
-        (0..stages).map(|stage| order(schedule, stage, stages, chunks, micro_batches)).collect();
-    let mut simulation = Simulation::new(times, stages, micro_batches);
-    let mut next = vec![0; stages];
-    let mut moved = true;
-    while moved {
-        moved = false;
-        for stage in 0..stages {
-            while let Some(&pass) = orders[stage].get(next[stage]) {
-                if !simulation.try_run(stage, pass) {
-                    break;
-                }
-                next[stage] += 1;
-                moved = true;
-            }
-        }
-    }
-    debug_assert!(orders.iter().zip(&next).all(|(order, &done)| order.len() == done), "schedule deadlocks");
-    simulation.timeline
+    /// The same if transfers took no time.
+    pub free_end: Vec<Seconds>,
 }
 
 impl Timeline {
@@ -78,88 +30,111 @@ impl Timeline {
     }
 }
 
-struct Simulation<'a> {
+/// Runs `micro_batches` through `times` (one entry per virtual stage, `stages` of them on distinct devices).
+///
+/// A pass starts when the stage is free and its input has arrived; passes of a stage run in the schedule's order;
+/// transfers overlap with work. Exact for these rules, whatever the stage times.
+///
+/// Forward pass `a` of stage `i` is put in tick `a + i`, backward pass `k` in tick `k + lag(i)`, forward before backward
+/// within a tick. With the lags of [`lag`] that is each stage's order, and every input comes from the tick before (in
+/// 1F1B without virtual stages the gradient comes from the next stage in the same tick), so that one sweep over ticks
+/// and stages computes all ends.
+///
+/// Two equal stages, 3 micro-batches, forward 1 s and backward 2 s: `(3 + 2 - 1) * 3 s`.
+/// ```
+/// use dielet_core::{pipeline::{run, StageTime}, plan::Schedule, units::Seconds};
+/// let stage = StageTime { forward: Seconds(1.0), backward: Seconds(2.0), send: Seconds(0.0) };
+/// let timeline = run(&[stage; 2], 2, 3, Schedule::OneForwardOneBackward);
+/// assert_eq!(timeline.step(), Seconds(12.0));
+/// ```
+pub fn run(times: &[StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Timeline {
+    let mut sweep = Sweep::new(times, stages, micro_batches, schedule);
+    let ticks = sweep.lag(0).max(sweep.lag(stages - 1)) + sweep.total;
+    (0..ticks).for_each(|tick| sweep.tick(tick));
+    let lane = |lane: usize| sweep.clock.iter().map(|clock| Seconds(clock[lane])).collect();
+    Timeline { end: lane(0), free_end: lane(1) }
+}
+
+/// With transfers, and as if they took no time: two independent sums that a processor adds side by side.
+type Lanes = [f64; 2];
+
+struct Sweep<'a> {
     times: &'a [StageTime],
     stages: usize,
-    micro_batches: usize,
-    /// End of each forward and backward pass; NaN until it ran.
-    done: [Vec<f64>; 2],
-    timeline: Timeline,
-}
-
-impl<'a> Simulation<'a> {
-    fn new(times: &'a [StageTime], stages: usize, micro_batches: usize) -> Self {
-        let unknown = vec![f64::NAN; times.len() * micro_batches];
-        let zeros = vec![Seconds::ZERO; stages];
-        let timeline = Timeline { end: zeros.clone(), busy: zeros.clone(), last_backward: zeros };
-        Self { times, stages, micro_batches, done: [unknown.clone(), unknown], timeline }
-    }
-
-    fn try_run(&mut self, stage: usize, pass: Pass) -> bool {
-        let at = pass.chunk * self.stages + stage;
-        let Some(ready) = self.ready(at, pass) else { return false };
-        let start = self.timeline.end[stage].max(Seconds(ready));
-        let duration = if pass.backward { self.times[at].backward } else { self.times[at].forward };
-        let end = start + duration;
-        self.timeline.end[stage] = end;
-        self.timeline.busy[stage] += duration;
-        if pass.backward {
-            self.timeline.last_backward[stage] = start;
-        }
-        self.done[usize::from(pass.backward)][at * self.micro_batches + pass.micro_batch] = end.value();
-        true
-    }
-
-    /// When the pass's input is there; `None` while its producer has not run.
-    fn ready(&self, at: usize, pass: Pass) -> Option<f64> {
-        let ended = |backward: bool, at: usize| {
-            let end = self.done[usize::from(backward)][at * self.micro_batches + pass.micro_batch];
-            (!end.is_nan()).then_some(end)
-        };
-        match (pass.backward, at) {
-            (false, 0) => Some(0.0),
-            (false, _) => Some(ended(false, at - 1)? + self.times[at - 1].send.value()),
-            (true, _) if at + 1 == self.times.len() => ended(false, at),
-            (true, _) => Some(ended(true, at + 1)? + self.times[at].send.value()),
-        }
-    }
-}
-
-/// The order of passes on a stage.
-pub fn order(
-    schedule: Schedule,
-    stage: usize,
-    stages: usize,
     chunks: usize,
-    micro_batches: usize,
-) -> Vec<Pass> {
-    let total = chunks * micro_batches;
-    let forward = |index| pass_at(false, index, stages, chunks, micro_batches);
-    let backward = |index| pass_at(true, index, stages, chunks, micro_batches);
-    let warm_up = match schedule {
-        Schedule::Gpipe => total,
-        Schedule::OneForwardOneBackward if chunks == 1 => (stages - stage - 1).min(total),
-        // Narayanan et al., SC 2021, section 2.2 and the schedule of Megatron-LM.
-        Schedule::OneForwardOneBackward => (2 * (stages - stage - 1) + (chunks - 1) * stages).min(total),
-    };
-    let mut passes: Vec<Pass> = (0..warm_up).map(forward).collect();
-    for index in warm_up..total {
-        passes.extend([forward(index), backward(index - warm_up)]);
-    }
-    passes.extend((total - warm_up..total).map(backward));
-    passes
+    /// Passes of a stage in each direction.
+    total: usize,
+    schedule: Schedule,
+    /// When each stage is free.
+    clock: Vec<Lanes>,
+    /// When each stage's latest forward pass ended.
+    forward: Vec<Lanes>,
 }
 
-/// Chunks alternate every `stages` micro-batches; the backward pass takes chunks from the last.
-fn pass_at(backward: bool, index: usize, stages: usize, chunks: usize, micro_batches: usize) -> Pass {
-    if chunks == 1 {
-        return Pass { backward, chunk: 0, micro_batch: index };
+impl<'a> Sweep<'a> {
+    fn new(times: &'a [StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Self {
+        let chunks = times.len() / stages;
+        let (clock, forward) = (vec![[0.0; 2]; stages], vec![[0.0; 2]; stages]);
+        Self { times, stages, chunks, total: chunks * micro_batches, schedule, clock, forward }
     }
-    let round = stages.min(micro_batches);
-    let (block, within) = (index / (round * chunks), index % (round * chunks));
-    let chunk = within / round;
-    let chunk = if backward { chunks - 1 - chunk } else { chunk };
-    Pass { backward, chunk, micro_batch: block * round + within % round }
+
+    /// Tick of a stage's first backward pass: its warm-up passes and its own number, so that in a tick it runs one
+    /// forward, one backward (Narayanan et al., SC 2021, section 2.2, and the schedule of Megatron-LM).
+    fn lag(&self, stage: usize) -> usize {
+        let last = self.stages - 1;
+        match self.schedule {
+            Schedule::Gpipe => self.total + 2 * last - stage,
+            Schedule::OneForwardOneBackward if self.chunks == 1 => last,
+            Schedule::OneForwardOneBackward => 2 * last - stage + (self.chunks - 1) * self.stages,
+        }
+    }
+
+    fn tick(&mut self, tick: usize) {
+        let same_tick = self.schedule == Schedule::OneForwardOneBackward && self.chunks == 1;
+        let before_first = self.forward[self.stages - 1];
+        let mut behind = self.clock[0];
+        for stage in (0..self.stages).rev() {
+            let before = self.clock[stage];
+            if let Some(pass) = tick.checked_sub(stage).filter(|&pass| pass < self.total) {
+                self.run_forward(stage, pass, before_first);
+            }
+            if let Some(pass) = tick.checked_sub(self.lag(stage)).filter(|&pass| pass < self.total) {
+                self.run_backward(stage, pass, behind);
+            }
+            behind = if same_tick { self.clock[stage] } else { before };
+        }
+    }
+
+    /// Chunks alternate every `stages` micro-batches.
+    fn chunk(&self, pass: usize) -> usize {
+        if self.chunks == 1 { 0 } else { pass / self.stages % self.chunks }
+    }
+
+    fn run_forward(&mut self, stage: usize, pass: usize, before_first: Lanes) {
+        let at = self.chunk(pass) * self.stages + stage;
+        let written = if stage == 0 { before_first } else { self.forward[stage - 1] };
+        let ready = if at == 0 { [0.0; 2] } else { arrival(written, self.times[at - 1].send) };
+        let end = ended(self.clock[stage], ready, self.times[at].forward);
+        (self.clock[stage], self.forward[stage]) = (end, end);
+    }
+
+    /// The backward pass takes chunks from the last.
+    fn run_backward(&mut self, stage: usize, pass: usize, behind: Lanes) {
+        let at = (self.chunks - 1 - self.chunk(pass)) * self.stages + stage;
+        let ready = if at + 1 == self.times.len() { [0.0; 2] } else { arrival(behind, self.times[at].send) };
+        self.clock[stage] = ended(self.clock[stage], ready, self.times[at].backward);
+    }
+}
+
+#[inline]
+fn arrival([sent, free]: Lanes, send: Seconds) -> Lanes {
+    [sent + send.value(), free]
+}
+
+#[inline]
+fn ended(clock: Lanes, ready: Lanes, duration: Seconds) -> Lanes {
+    let later = |lane: usize| if clock[lane] > ready[lane] { clock[lane] } else { ready[lane] };
+    [later(0) + duration.value(), later(1) + duration.value()]
 }
 
 /// Step time of equal stages without transfers: `(m v + p - 1)(f + b)` with f and b the times of one of v chunks.
@@ -201,6 +176,129 @@ mod tests {
 
     fn stage(forward: f64, backward: f64) -> StageTime {
         StageTime { forward: Seconds(forward), backward: Seconds(backward), send: Seconds(0.0) }
+    }
+
+    /// A pass in a stage's order.
+    #[derive(Clone, Copy)]
+    struct Pass {
+        backward: bool,
+        chunk: usize,
+        micro_batch: usize,
+    }
+
+    /// The order of passes on a stage, as the schedules are published.
+    fn order(
+        schedule: Schedule,
+        stage: usize,
+        stages: usize,
+        chunks: usize,
+        micro_batches: usize,
+    ) -> Vec<Pass> {
+        let total = chunks * micro_batches;
+        let forward = |index| pass_at(false, index, stages, chunks);
+        let backward = |index| pass_at(true, index, stages, chunks);
+        let warm_up = match schedule {
+            Schedule::Gpipe => total,
+            Schedule::OneForwardOneBackward if chunks == 1 => (stages - stage - 1).min(total),
+            Schedule::OneForwardOneBackward => (2 * (stages - stage - 1) + (chunks - 1) * stages).min(total),
+        };
+        let mut passes: Vec<Pass> = (0..warm_up).map(forward).collect();
+        for index in warm_up..total {
+            passes.extend([forward(index), backward(index - warm_up)]);
+        }
+        passes.extend((total - warm_up..total).map(backward));
+        passes
+    }
+
+    fn pass_at(backward: bool, index: usize, stages: usize, chunks: usize) -> Pass {
+        if chunks == 1 {
+            return Pass { backward, chunk: 0, micro_batch: index };
+        }
+        let (block, within) = (index / (stages * chunks), index % (stages * chunks));
+        let chunk = within / stages;
+        let chunk = if backward { chunks - 1 - chunk } else { chunk };
+        Pass { backward, chunk, micro_batch: block * stages + within % stages }
+    }
+
+    /// Runs every pass as soon as its producer has run, in any order that works out.
+    struct Events<'a> {
+        times: &'a [StageTime],
+        stages: usize,
+        micro_batches: usize,
+        /// End of each forward and backward pass; NaN until it ran.
+        done: [Vec<f64>; 2],
+        end: Vec<f64>,
+    }
+
+    impl<'a> Events<'a> {
+        fn run(times: &'a [StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Vec<f64> {
+            let unknown = vec![f64::NAN; times.len() * micro_batches];
+            let done = [unknown.clone(), unknown];
+            let mut events = Self { times, stages, micro_batches, done, end: vec![0.0; stages] };
+            let chunks = times.len() / stages;
+            let mut orders: Vec<std::vec::IntoIter<Pass>> = (0..stages)
+                .map(|stage| order(schedule, stage, stages, chunks, micro_batches).into_iter())
+                .collect();
+            let mut moved = true;
+            while moved {
+                moved = false;
+                for (stage, order) in orders.iter_mut().enumerate() {
+                    while order.as_slice().first().is_some_and(|&pass| events.try_run(stage, pass)) {
+                        order.next();
+                        moved = true;
+                    }
+                }
+            }
+            assert!(orders.iter().all(|order| order.len() == 0), "the schedule deadlocks");
+            events.end
+        }
+
+        fn try_run(&mut self, stage: usize, pass: Pass) -> bool {
+            let at = pass.chunk * self.stages + stage;
+            let Some(ready) = self.ready(at, pass) else { return false };
+            let time = self.times[at];
+            let duration = if pass.backward { time.backward } else { time.forward };
+            let end = self.end[stage].max(ready) + duration.value();
+            self.end[stage] = end;
+            self.done[usize::from(pass.backward)][at * self.micro_batches + pass.micro_batch] = end;
+            true
+        }
+
+        /// When the pass's input is there; `None` while its producer has not run.
+        fn ready(&self, at: usize, pass: Pass) -> Option<f64> {
+            let ended = |backward: bool, at: usize| {
+                let end = self.done[usize::from(backward)][at * self.micro_batches + pass.micro_batch];
+                (!end.is_nan()).then_some(end)
+            };
+            match (pass.backward, at) {
+                (false, 0) => Some(0.0),
+                (false, _) => Some(ended(false, at - 1)? + self.times[at - 1].send.value()),
+                (true, _) if at + 1 == self.times.len() => ended(false, at),
+                (true, _) => Some(ended(true, at + 1)? + self.times[at].send.value()),
+            }
+        }
+    }
+
+    fn seconds(ends: &[Seconds]) -> Vec<f64> {
+        ends.iter().map(|end| end.value()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_sweep_over_ticks_meets_the_events_bit_for_bit(
+            times in prop::collection::vec((0.1f64..3.0, 0.1f64..3.0, 0.0f64..2.0), 24),
+            p in 1usize..7, v in 1usize..5, m in 1usize..12, gpipe: bool,
+        ) {
+            let v = if p == 1 { 1 } else { v };
+            let m = if v == 1 { m } else { m.div_ceil(3) * p };
+            let stage = |&(f, b, s): &(f64, f64, f64)| StageTime { send: Seconds(s), ..stage(f, b) };
+            let times: Vec<StageTime> = times.iter().take(p * v).map(stage).collect();
+            let schedule = if gpipe { Schedule::Gpipe } else { Schedule::OneForwardOneBackward };
+            let timeline = run(&times, p, m, schedule);
+            prop_assert_eq!(seconds(&timeline.end), Events::run(&times, p, m, schedule));
+            let free: Vec<StageTime> = times.iter().map(|t| StageTime { send: Seconds::ZERO, ..*t }).collect();
+            prop_assert_eq!(seconds(&timeline.free_end), Events::run(&free, p, m, schedule));
+        }
     }
 
     proptest! {

@@ -6,12 +6,11 @@ use crate::device::Power;
 use crate::graph::Model;
 use crate::memory::StageMemory;
 use crate::plan::Plan;
-use crate::step::{Step, assemble, link_energy, worker};
+use crate::step::{Case, Step, assemble};
 use crate::system::System;
 use crate::term::Breakdown;
 use crate::units::{Bytes, Flops, FlopsPerSecond, Joules, Seconds};
 use crate::verdict::Infeasible;
-use crate::worker::Worker;
 
 /// Memory of the stages of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,15 +54,11 @@ pub struct Price {
     pub cost_usd: Option<f64>,
 }
 
-/// The price of a plan, or why it cannot run.
-pub fn price(model: &Model, system: &System, plan: &Plan) -> Result<Price, Infeasible> {
-    report(model, system, plan, &worker(model, system, plan)?)
-}
-
 /// The price of a plan whose worker is known, or why it cannot run.
-pub fn report(model: &Model, system: &System, plan: &Plan, worker: &Worker) -> Result<Price, Infeasible> {
-    let step = assemble::<Breakdown>(model, system, plan, worker)?;
-    let energy = energy(system, plan, &step, || link_energy(model, system, plan, worker));
+pub fn report(case: &Case) -> Result<Price, Infeasible> {
+    let step = assemble::<Breakdown>(case)?;
+    let Case { model, system, plan, .. } = *case;
+    let energy = energy(system, plan, &step, || case.link_energy());
     Ok(price_of(model, system, plan, step, energy))
 }
 
@@ -77,12 +72,7 @@ fn price_of(
     let seconds = step.time.seconds;
     let devices = plan.devices() as f64;
     let samples_per_s = plan.batch as f64 / seconds.value();
-    let peak = system
-        .device
-        .rates
-        .get(&plan.precision.number())
-        .map_or(FlopsPerSecond::ZERO, |rate| rate.peak.value);
-    let used = |flops: Flops| (flops / seconds).value() / (peak.value() * devices);
+    let used = |flops: Flops| utilisation(system, plan, flops, seconds);
     Price {
         plan: *plan,
         devices: plan.devices(),
@@ -102,6 +92,13 @@ fn price_of(
         energy_basis: energy.map(|(_, basis)| basis),
         cost_usd: system.price.as_ref().map(|price| (price.value * seconds).value() * devices),
     }
+}
+
+/// Share of the devices' dense peak that so much work in so long a time uses.
+pub fn utilisation(system: &System, plan: &Plan, work: Flops, time: Seconds) -> f64 {
+    let rate = system.device.rates.get(&plan.precision.number());
+    let peak = rate.map_or(FlopsPerSecond::ZERO, |rate| rate.peak.value);
+    (work / time).value() / (peak.value() * plan.devices() as f64)
 }
 
 /// Energy of a step: the device's power for its time (links and memory are in it), or its static power and what work,

@@ -2,12 +2,13 @@
 
 use crate::collective::Operation;
 use crate::compute::stream_time;
+use crate::fabric::Group;
 use crate::parameters::Parameters;
-use crate::plan::{Plan, Ranks};
+use crate::plan::Plan;
 use crate::segment::SegmentCost;
 use crate::stage::StageCost;
 use crate::system::System;
-use crate::travel::{Travel, travel};
+use crate::travel::{Groups, Travel, travel};
 use crate::units::{Bytes, Joules, Seconds};
 
 /// Gradients are reduced in buckets of at least this size (the default of PyTorch's `DistributedDataParallel`).
@@ -63,18 +64,19 @@ fn push(done: &mut Vec<Bucket>, bucket: Bucket) {
 }
 
 /// Reduces one bucket: an all-reduce of dense gradients (a reduce-scatter where they stay sharded), the same
-/// among fewer ranks for experts, and an all-gather of the touched rows of sparse ones.
-pub fn reduce(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
+/// among fewer ranks for experts, and an all-gather of the rows of sparse ones that any rank touched (at most the
+/// table).
+pub fn reduce(plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
     let operation = if plan.sharding == 0 { Operation::AllReduce } else { Operation::ReduceScatter };
     let bytes = plan.precision.bytes().gradient;
-    let over = |ranks: Ranks, operation, elements: f64| {
-        travel(system, plan, ranks, operation, Bytes(elements * bytes))
-    };
     let touched = parameters.sparse.min(parameters.touched * plan.micro_batches() as f64);
-    let data = plan.data_ranks();
-    over(data, operation, parameters.dense)
-        + over(plan.expert_data_ranks(), operation, parameters.expert)
-        + over(data, Operation::AllGather, touched * data.size as f64)
+    let all_touched = parameters.sparse.min(touched * plan.data_ranks().size as f64);
+    let over = |group: &Option<Group>, operation, elements: f64| {
+        travel(group.as_ref(), operation, Bytes(elements * bytes))
+    };
+    over(&groups.data, operation, parameters.dense)
+        + over(&groups.expert_data, operation, parameters.expert)
+        + over(&groups.data, Operation::AllGather, all_touched)
 }
 
 /// What of the reductions sticks out behind the backward pass that fills the buckets.
@@ -82,10 +84,10 @@ pub fn reduce(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
 /// One reduction runs at a time. With buckets ready at `r_j` and service `c_j` the last ends at
 /// `max over j of (r_j + sum of c from j on)`; within equal buckets only the first and the last can be the maximum,
 /// since `r_j + (n - j + 1) c` is linear in j.
-pub fn exposed(system: &System, plan: &Plan, buckets: &[Bucket]) -> Travel {
+pub fn exposed(plan: &Plan, groups: &Groups, buckets: &[Bucket]) -> Travel {
     let (mut ready, mut end, mut energy) = (Seconds::ZERO, Seconds::ZERO, Joules::ZERO);
     for bucket in buckets {
-        let reduction = reduce(system, plan, &bucket.parameters);
+        let reduction = reduce(plan, groups, &bucket.parameters);
         let service = reduction.seconds;
         energy += reduction.energy * bucket.count as f64;
         let n = bucket.count as f64;
@@ -97,23 +99,22 @@ pub fn exposed(system: &System, plan: &Plan, buckets: &[Bucket]) -> Travel {
 }
 
 /// Reduction after the whole backward pass in one piece, with a copy into and out of a flat buffer.
-pub fn behind(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
+pub fn behind(system: &System, plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
     let flat = Bytes(parameters.dense * plan.precision.bytes().gradient);
     let copies = if plan.data_ranks().size > 1 && flat > Bytes::ZERO {
         stream_time(&system.device, flat * 4.0)
     } else {
         Seconds::ZERO
     };
-    let reduction = reduce(system, plan, parameters);
+    let reduction = reduce(plan, groups, parameters);
     Travel { seconds: reduction.seconds + copies, ..reduction }
 }
 
 /// All-gather of the weights that data-parallel ranks hold in shares.
-pub fn gather_weights(system: &System, plan: &Plan, parameters: &Parameters) -> Travel {
+pub fn gather_weights(plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
     let bytes = plan.precision.bytes().weight;
-    let over = |ranks: Ranks, elements: f64| {
-        travel(system, plan, ranks, Operation::AllGather, Bytes(elements * bytes))
+    let over = |group: &Option<Group>, elements: f64| {
+        travel(group.as_ref(), Operation::AllGather, Bytes(elements * bytes))
     };
-    over(plan.data_ranks(), parameters.dense + parameters.sparse)
-        + over(plan.expert_data_ranks(), parameters.expert)
+    over(&groups.data, parameters.dense + parameters.sparse) + over(&groups.expert_data, parameters.expert)
 }

@@ -9,7 +9,7 @@ use crate::parameters::Parameters;
 use crate::pass::PassTime;
 use crate::plan::{Plan, Recompute};
 use crate::system::System;
-use crate::travel::{Travel, travel};
+use crate::travel::{Groups, Travel, travel};
 use crate::units::{Bytes, Flops};
 
 /// A tensor that another segment owns.
@@ -53,8 +53,14 @@ pub struct SegmentCost {
 }
 
 /// Costs of every segment of a model; the plan has passed its checks.
-pub fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<SegmentCost> {
-    let pricer = OpPricer::new(model, system, unit, plan);
+pub fn costs(
+    model: &Model,
+    system: &System,
+    unit: &MatrixUnit,
+    plan: &Plan,
+    groups: &Groups,
+) -> Vec<SegmentCost> {
+    let pricer = OpPricer::new(model, system, unit, plan, groups);
     (0..model.segments.len()).map(|segment| cost(model, plan, &pricer, segment)).collect()
 }
 
@@ -97,7 +103,11 @@ impl SegmentCost {
         let ops = model.ops_of(segment);
         self.saved = match plan.recompute {
             Recompute::None => activations.saved(ops, false),
-            Recompute::Selective => activations.saved(ops, true),
+            Recompute::Selective => {
+                let kept = activations.saved(ops.clone(), true);
+                self.transient = activations.saved(ops, false) - kept;
+                kept
+            }
             Recompute::Full => {
                 let entering = activations.entering(segment);
                 self.transient = (activations.saved(ops, false) - entering).max(Bytes::ZERO);
@@ -117,15 +127,11 @@ pub fn scattered(plan: &Plan, boundary: Bytes) -> (Bytes, bool) {
 }
 
 /// Time of a boundary between two stages.
-pub fn boundary_time(system: &System, plan: &Plan, boundary: Bytes) -> Travel {
+pub fn boundary_time(plan: &Plan, groups: &Groups, boundary: Bytes) -> Travel {
     if plan.pp == 1 || boundary == Bytes::ZERO {
         return Travel::default();
     }
     let (share, gather) = scattered(plan, boundary);
-    let send = travel(system, plan, plan.pipeline_ranks(), Operation::PointToPoint, share);
-    if gather {
-        send + travel(system, plan, plan.tensor_ranks(), Operation::AllGather, boundary)
-    } else {
-        send
-    }
+    let send = travel(groups.pipeline.as_ref(), Operation::PointToPoint, share);
+    if gather { send + travel(groups.tensor.as_ref(), Operation::AllGather, boundary) } else { send }
 }

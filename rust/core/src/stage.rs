@@ -6,8 +6,7 @@ use crate::pass::PassTime;
 use crate::pipeline::StageTime;
 use crate::plan::Plan;
 use crate::segment::{SegmentCost, boundary_time};
-use crate::system::System;
-use crate::travel::Travel;
+use crate::travel::{Groups, Travel};
 use crate::units::{Bytes, Flops};
 
 /// So many instances of a segment, in the order of the chain.
@@ -60,17 +59,17 @@ impl StageCost {
 }
 
 /// Cuts the chain into `pp x virtual_stages` virtual stages and adds up what each costs.
-pub fn stages(model: &Model, system: &System, plan: &Plan, costs: &[SegmentCost]) -> Vec<StageCost> {
+pub fn stages(model: &Model, plan: &Plan, groups: &Groups, costs: &[SegmentCost]) -> Vec<StageCost> {
     let cut = cut(model, costs, plan.pp * plan.virtual_stages);
     let last = cut.len() - 1;
     let each = cut.into_iter().enumerate();
-    each.map(|(index, runs)| stage(model, system, plan, costs, runs, index == last)).collect()
+    each.map(|(index, runs)| stage(model, plan, groups, costs, runs, index == last)).collect()
 }
 
 fn stage(
     model: &Model,
-    system: &System,
     plan: &Plan,
+    groups: &Groups,
     costs: &[SegmentCost],
     runs: Vec<Run>,
     last: bool,
@@ -91,7 +90,7 @@ fn stage(
     sum.copied = copied(costs, &runs);
     sum.parameters.dense += sum.copied;
     sum.send =
-        if last { Travel::default() } else { boundary_time(system, plan, boundary(model, costs, &runs)) };
+        if last { Travel::default() } else { boundary_time(plan, groups, boundary(model, costs, &runs)) };
     sum.runs = runs;
     sum
 }

@@ -4,23 +4,22 @@
 //! their timeline on those, the cut and the micro-batches ([`Worker`]); reductions, update and sharding are closed
 //! forms over them ([`assemble`]). Searches keep the first two in tables.
 
-use crate::collective::Operation;
 use crate::compute::stream_time;
 use crate::device::MatrixUnit;
+use crate::exchange::Exchange;
 use crate::graph::Model;
 use crate::memory::{StageMemory, stage_memory};
 use crate::pass::PassTime;
-use crate::plan::{Plan, Ranks};
-use crate::reduction::{behind, exposed, gather_weights, reduce};
+use crate::plan::Plan;
 use crate::segment;
 use crate::straggler;
 use crate::system::System;
 use crate::term::Terms;
-use crate::travel::{Travel, travel};
+use crate::travel::Groups;
 use crate::units::{Bytes, Flops, Joules, Seconds};
 use crate::update::update_bytes;
 use crate::verdict::{Infeasible, Reason};
-use crate::worker::{Rank, Worker};
+use crate::worker::{Content, End, Worker};
 
 /// A feasible plan's step.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,160 +39,176 @@ pub struct Step<T> {
 /// The rate at which the system's device multiplies in the plan's precision, once the plan fits the model and system.
 pub fn check(model: &Model, system: &System, plan: &Plan) -> Result<MatrixUnit, Infeasible> {
     plan.check(model)?;
-    if let Some(most) = system.fabric.capacity().filter(|most| plan.devices() > *most) {
-        let nearest = format!("dp {}", (most / plan.mp()).max(1));
-        return Err(Infeasible::new(Reason::Devices, plan.devices() as f64, most as f64, nearest));
-    }
+    check_capacity(system, plan)?;
     system.device.matrix_unit(plan.precision.number()).map_err(|_| {
         Infeasible::new(Reason::Precision, 1.0, 0.0, "a precision that the device lists".to_owned())
     })
 }
 
+/// Whether the fabric joins as many devices.
+pub fn check_capacity(system: &System, plan: &Plan) -> Result<(), Infeasible> {
+    if let Some(most) = system.fabric.capacity().filter(|most| plan.devices() > *most) {
+        let nearest = match most / plan.mp() {
+            0 => format!("at most {most} devices per worker"),
+            dp => format!("dp at most {dp}"),
+        };
+        return Err(Infeasible::new(Reason::Devices, plan.devices() as f64, most as f64, nearest));
+    }
+    Ok(())
+}
+
 /// The price of a plan, or why it cannot run.
 pub fn step<T: Terms>(model: &Model, system: &System, plan: &Plan) -> Result<Step<T>, Infeasible> {
-    assemble(model, system, plan, &worker(model, system, plan)?)
-}
-
-/// The worker of a plan, or why it cannot run.
-pub fn worker(model: &Model, system: &System, plan: &Plan) -> Result<Worker, Infeasible> {
     let unit = check(model, system, plan)?;
-    Ok(Worker::pipelined(model, system, plan, &segment::costs(model, system, &unit, plan)))
+    let groups = Groups::new(system, plan);
+    let worker =
+        Worker::pipelined(model, plan, &groups, &segment::costs(model, system, &unit, plan, &groups));
+    assemble(&Case { model, system, plan, groups: &groups, worker: &worker })
 }
 
-/// The closed forms over a worker.
-pub fn assemble<T: Terms>(
-    model: &Model,
-    system: &System,
-    plan: &Plan,
-    worker: &Worker,
-) -> Result<Step<T>, Infeasible> {
-    let memory: Vec<StageMemory> =
-        worker.ranks.iter().map(|rank| stage_memory(plan, model.optimizer, rank)).collect();
-    fits(&memory, system)?;
-    let workers = plan.dp as f64;
-    let forward_backward = Flops(3.0 * worker.flops.value() * workers * (plan.tp * plan.cp) as f64);
-    let again = Flops(worker.again_flops.value() * workers * (plan.tp * plan.cp) as f64);
-    let ends = worker.critical.iter().map(|&rank| {
-        let end = worker.ranks[rank].end + rank_tail::<Seconds>(model, system, plan, worker, rank).seconds();
-        (end, rank)
-    });
-    let (_, last) = ends.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((Seconds::ZERO, 0));
-    Ok(Step {
-        time: rank_time(model, system, plan, worker, last),
-        memory,
-        model_flops: forward_backward,
-        hardware_flops: Flops(forward_backward.value() + again.value()),
-        traffic: worker.traffic * workers * (plan.tp * plan.cp) as f64,
-    })
+/// A plan whose groups and worker are known.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// What is trained.
+    pub model: &'a Model,
+    /// On what.
+    pub system: &'a System,
+    /// How.
+    pub plan: &'a Plan,
+    /// The plan's groups.
+    pub groups: &'a Groups,
+    /// The plan's worker.
+    pub worker: &'a Worker,
 }
 
-fn fits(memory: &[StageMemory], system: &System) -> Result<(), Infeasible> {
+/// Whether every device's memory holds what the plan asks of it.
+fn fits(needs: Bytes, system: &System) -> Result<(), Infeasible> {
     let has = system.device.memory.value;
-    let needs = memory.iter().map(StageMemory::total).fold(Bytes::ZERO, Bytes::max);
     if needs <= has {
         return Ok(());
     }
-    let nearest =
-        format!("a device with {:.1} GiB, or more sharding, stages or recomputation", needs.value() / GIB);
+    // Rounded up: a device of the size named would do.
+    let enough = (needs.value() / GIB * 10.0).ceil() / 10.0;
+    let nearest = format!("a device with {enough:.1} GiB, or more sharding, stages or recomputation");
     Err(Infeasible::new(Reason::Memory, needs.value(), has.value(), nearest))
 }
 
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// All terms of the rank that ends last.
-fn rank_time<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Worker, rank: usize) -> T {
-    let it = &worker.ranks[rank];
-    let passes = |name, part: fn(&PassTime) -> Seconds| {
+/// The closed forms over a worker.
+pub fn assemble<T: Terms>(case: &Case) -> Result<Step<T>, Infeasible> {
+    let memory: Vec<StageMemory> = (0..case.worker.ranks.len()).map(|rank| case.memory(rank)).collect();
+    fits(memory.iter().map(StageMemory::total).fold(Bytes::ZERO, Bytes::max), case.system)?;
+    let [model_flops, hardware_flops] = case.flops();
+    Ok(Step {
+        time: case.time(&case.worker.ends(case.plan), &case.exchanges()),
+        memory,
+        model_flops,
+        hardware_flops,
+        traffic: case.worker.traffic * (case.worker.passes(case.plan) * case.copies()),
+    })
+}
+
+impl Case<'_> {
+    /// Memory of a rank.
+    pub fn memory(&self, rank: usize) -> StageMemory {
+        let content = &self.worker.contents[self.worker.ranks[rank]];
+        stage_memory(self.plan, self.model.optimizer, content, self.worker.kept(self.plan, rank))
+    }
+
+    /// Memory of the fullest rank.
+    pub fn peak_memory(&self) -> Bytes {
+        self.worker.fullest().map(|rank| self.memory(rank).total()).fold(Bytes::ZERO, Bytes::max)
+    }
+
+    /// Devices that do the work of each rank of a worker.
+    fn copies(&self) -> f64 {
+        (self.plan.dp * self.plan.tp * self.plan.cp) as f64
+    }
+
+    /// Work of forward and backward pass of all devices, without and with what is computed again.
+    pub fn flops(&self) -> [Flops; 2] {
+        let times = self.worker.passes(self.plan) * self.copies();
+        let once = 3.0 * self.worker.flops.value();
+        [once, once + self.worker.again_flops.value()].map(|flops| Flops(flops * times))
+    }
+
+    /// What each content exchanges.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        let Self { model, system, plan, groups, worker } = *self;
+        let exchange = |content| Exchange::new(model, system, plan, groups, content, worker.copied);
+        worker.contents.iter().map(exchange).collect()
+    }
+
+    /// The time of the rank that ends last.
+    pub fn time<T: Terms>(&self, ends: &[End], exchanges: &[Exchange]) -> T {
+        let mut last = (Seconds(-1.0), 0);
+        for (index, end) in ends.iter().enumerate() {
+            let tail = self.tail::<Seconds>(&self.worker.contents[end.content], &exchanges[end.content]);
+            if end.end + tail > last.0 {
+                last = (end.end + tail, index);
+            }
+        }
+        let end = &ends[last.1];
+        self.rank_time(end, &exchanges[end.content])
+    }
+
+    /// All terms of a rank.
+    fn rank_time<T: Terms>(&self, end: &End, exchange: &Exchange) -> T {
+        let content = &self.worker.contents[end.content];
+        let times = self.worker.passes(self.plan);
+        let passes = |name, part: fn(&PassTime) -> Seconds| {
+            T::node(
+                name,
+                [
+                    T::leaf("forward", part(&content.forward) * times),
+                    T::leaf("backward", part(&content.backward) * times),
+                    T::leaf("recompute", part(&content.again) * times),
+                ],
+            )
+        };
         T::node(
-            name,
+            "step",
             [
-                T::leaf("forward", part(&it.forward)),
-                T::leaf("backward", part(&it.backward)),
-                T::leaf("recompute", part(&it.again)),
+                passes("compute", |pass| pass.compute),
+                passes("tensor parallel", |pass| pass.tensor),
+                passes("context parallel", |pass| pass.context),
+                passes("expert parallel", |pass| pass.expert),
+                T::leaf("bubble", (end.free_end - content.busy() * times).max(Seconds::ZERO)),
+                T::leaf("stage transfers", (end.end - end.free_end).max(Seconds::ZERO)),
+                self.tail(content, exchange),
             ],
         )
-    };
-    T::node(
-        "step",
-        [
-            passes("compute", |pass| pass.compute),
-            passes("tensor parallel", |pass| pass.tensor),
-            passes("context parallel", |pass| pass.context),
-            passes("expert parallel", |pass| pass.expert),
-            T::leaf("bubble", (it.free_end - it.busy()).max(Seconds::ZERO)),
-            T::leaf("stage transfers", (it.end - it.free_end).max(Seconds::ZERO)),
-            rank_tail(model, system, plan, worker, rank),
-        ],
-    )
-}
-
-/// What follows the last pass of a rank.
-fn rank_tail<T: Terms>(model: &Model, system: &System, plan: &Plan, worker: &Worker, rank: usize) -> T {
-    let it = &worker.ranks[rank];
-    let variation = straggler::wait(model.length_variation, (plan.batch / plan.dp) as f64, plan.dp);
-    let update = stream_time(&system.device, update_bytes(plan, model, &it.parameters));
-    T::node(
-        "data parallel and update",
-        [
-            T::leaf("straggler wait", it.busy() * variation),
-            T::leaf("gradient reduction", reduction(model, system, plan, it).seconds),
-            T::leaf("tied gradient", tied(system, plan, worker).seconds),
-            T::leaf("optimizer", update),
-            T::leaf("weight gather", weight_gather(system, plan, it).seconds),
-        ],
-    )
-}
-
-/// Energy of the links of all devices.
-pub fn link_energy(model: &Model, system: &System, plan: &Plan, worker: &Worker) -> Joules {
-    let of_rank = |rank: &Rank| {
-        let passes = rank.forward.links + rank.backward.links + rank.again.links + rank.sends;
-        let data = reduction(model, system, plan, rank).energy + weight_gather(system, plan, rank).energy;
-        passes + data + tied(system, plan, worker).energy
-    };
-    worker.ranks.iter().map(of_rank).sum::<Joules>() * (plan.dp * plan.tp * plan.cp) as f64
-}
-
-fn reduction(model: &Model, system: &System, plan: &Plan, rank: &Rank) -> Travel {
-    let last = if model.overlap {
-        exposed(system, plan, &rank.buckets)
-    } else {
-        behind(system, plan, &rank.parameters)
-    };
-    if plan.sharding < 2 {
-        return last;
     }
-    // Sharded gradients are reduced after each micro-batch, behind its backward pass.
-    let before = (plan.micro_batches() - 1) as f64;
-    let window = (rank.backward.total() + rank.again.total()) / plan.micro_batches() as f64;
-    let each = reduce(system, plan, &rank.parameters);
-    last + Travel { seconds: (each.seconds - window).max(Seconds::ZERO), ..each } * before
-}
 
-/// First and last stage each hold a copy of a tied table and add up its gradients. The pair is priced half a pipeline
-/// apart, which crosses the same tiers.
-fn tied(system: &System, plan: &Plan, worker: &Worker) -> Travel {
-    let copied = worker.copied();
-    if copied == 0.0 || plan.pp == 1 {
-        return Travel::default();
+    /// What follows the last pass of a rank.
+    fn tail<T: Terms>(&self, content: &Content, exchange: &Exchange) -> T {
+        let Self { model, system, plan, worker, .. } = *self;
+        let variation = straggler::wait(model.length_variation, (plan.batch / plan.dp) as f64, plan.dp);
+        let moved = update_bytes(plan, model, &content.parameters);
+        let update = if moved > Bytes::ZERO { stream_time(&system.device, moved) } else { Seconds::ZERO };
+        T::node(
+            "data parallel and update",
+            [
+                T::leaf("straggler wait", content.busy() * (worker.passes(plan) * variation)),
+                T::leaf("gradient reduction", exchange.reduction(plan, content).seconds),
+                T::leaf("tied gradient", exchange.tied().seconds),
+                T::leaf("optimizer", update),
+                T::leaf("weight gather", exchange.weight_gather(plan, content).seconds),
+            ],
+        )
     }
-    let stride = plan.pipeline_ranks().stride * (plan.pp / 2);
-    let bytes = Bytes(copied * plan.precision.bytes().gradient);
-    travel(system, plan, Ranks { size: 2, stride }, Operation::AllReduce, bytes)
-}
 
-/// Weights updated in shares are gathered after the update (stages 1, 2) or before each pass, behind the pass
-/// before it (stage 3).
-fn weight_gather(system: &System, plan: &Plan, rank: &Rank) -> Travel {
-    if plan.sharding == 0 || plan.data_ranks().size == 1 {
-        return Travel::default();
+    /// Energy of the links of all devices.
+    pub fn link_energy(&self) -> Joules {
+        let times = self.worker.passes(self.plan);
+        let of_content = |(content, exchange): (&Content, Exchange)| {
+            let passes = content.forward.links + content.backward.links + content.again.links + content.sends;
+            let data = exchange.reduction(self.plan, content).energy
+                + exchange.weight_gather(self.plan, content).energy;
+            passes * times + data + exchange.tied().energy
+        };
+        let each: Vec<Joules> = self.worker.contents.iter().zip(self.exchanges()).map(of_content).collect();
+        self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() * self.copies()
     }
-    let gather = gather_weights(system, plan, &rank.parameters);
-    if plan.sharding < 3 {
-        return gather;
-    }
-    let m = plan.micro_batches() as f64;
-    let beyond = |window: Seconds| (gather.seconds - window / m).max(Seconds::ZERO);
-    let seconds = beyond(rank.forward.total()) + beyond(rank.backward.total() + rank.again.total());
-    Travel { seconds: seconds * m, energy: gather.energy * (2.0 * m) }
 }

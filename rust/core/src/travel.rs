@@ -3,6 +3,7 @@
 use std::ops::{Add, AddAssign, Mul};
 
 use crate::collective::{Operation, collective};
+use crate::fabric::Group;
 use crate::plan::{Plan, Ranks};
 use crate::system::System;
 use crate::units::{Bytes, Joules, Seconds};
@@ -36,18 +37,51 @@ impl Mul<f64> for Travel {
     }
 }
 
-/// A collective over `ranks`, while every other group of the plan does the same.
-///
-/// One rank costs nothing. The plan has been checked against the system's capacity, so its groups exist; one that
-/// does not is never reached (infinite time).
-pub fn travel(system: &System, plan: &Plan, ranks: Ranks, operation: Operation, bytes: Bytes) -> Travel {
-    if ranks.size < 2 || bytes <= Bytes::ZERO {
-        return Travel::default();
+/// The groups of a plan, each with what it gets of the fabric while all like it communicate at once; none where a
+/// single rank has nobody to talk to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Groups {
+    /// Tensor-parallel ranks.
+    pub tensor: Option<Group>,
+    /// Context-parallel ranks.
+    pub context: Option<Group>,
+    /// Expert-parallel ranks.
+    pub expert: Option<Group>,
+    /// Stages of a pipeline.
+    pub pipeline: Option<Group>,
+    /// Devices over which a worker's ops are placed.
+    pub placed: Option<Group>,
+    /// Ranks that hold the same weights.
+    pub data: Option<Group>,
+    /// Ranks that hold the same experts.
+    pub expert_data: Option<Group>,
+    /// First and last stage, which may hold copies of a tied table.
+    pub tied: Option<Group>,
+}
+
+impl Groups {
+    /// Of a plan that has been checked against the system's capacity, so that its groups exist.
+    pub fn new(system: &System, plan: &Plan) -> Self {
+        let group = |ranks: Ranks| {
+            let placed = || system.fabric.group(plan.devices(), ranks.size, ranks.stride).ok();
+            if ranks.size > 1 { placed() } else { None }
+        };
+        Self {
+            tensor: group(plan.tensor_ranks()),
+            context: group(plan.context_ranks()),
+            expert: group(plan.expert_ranks()),
+            pipeline: group(plan.pipeline_ranks()),
+            placed: group(plan.placed_ranks()),
+            data: group(plan.data_ranks()),
+            expert_data: group(plan.expert_data_ranks()),
+            tied: group(plan.tied_ranks()),
+        }
     }
-    let never = Travel { seconds: Seconds(f64::INFINITY), energy: Joules::ZERO };
-    let group = system.fabric.group(plan.devices(), ranks.size, ranks.stride);
-    group.map_or(never, |group| {
-        let whole = collective(&group, operation, bytes);
-        Travel { seconds: whole.seconds, energy: whole.energy / ranks.size as f64 }
-    })
+}
+
+/// A collective over a group, while every other group like it does the same. One rank costs nothing.
+pub fn travel(group: Option<&Group>, operation: Operation, bytes: Bytes) -> Travel {
+    let Some(group) = group.filter(|_| bytes > Bytes::ZERO) else { return Travel::default() };
+    let whole = collective(group, operation, bytes);
+    Travel { seconds: whole.seconds, energy: whole.energy / group.ranks() as f64 }
 }

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 ///
 /// A fused update reads the gradient, reads and writes each state and the master weight (or the weight itself where there
 /// is no master), and writes the working copy where there is one. One kernel per operation moves more
-/// ([`unfused_bytes`]). Only touched rows of tables with sparse gradients are updated. From sharding stage 1 on each
+/// (`unfused_bytes`). Only touched rows of tables with sparse gradients are updated. From sharding stage 1 on each
 /// data-parallel rank updates its share.
 ///
 /// | precision, optimizer | bytes per parameter, fused |

@@ -6,8 +6,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// A degree is zero.
-    #[error("a degree is below 1")]
+    /// A degree is zero or too large to count with.
+    #[error("a degree is out of range")]
     Degree,
     /// More devices than the system has.
     #[error("the plan needs more devices than there are")]
@@ -27,6 +27,12 @@ pub enum Reason {
     /// The tensor degree does not divide an axis.
     #[error("the tensor degree does not divide an axis that it splits")]
     Tensor,
+    /// The sequence cannot be split.
+    #[error("the model has no sequence that devices could share")]
+    Context,
+    /// Placement goes with no other split of a worker.
+    #[error("ops are placed one by one only where nothing else splits the worker")]
+    Placed,
     /// The expert degree does not divide the experts or the ranks.
     #[error("the expert degree does not divide the experts or the ranks")]
     Experts,

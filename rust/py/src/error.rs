@@ -11,6 +11,8 @@ use dielet_core::packaging::WaferError;
 use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
+use dielet_solve::place::{PlaceError, Violation};
+use dielet_solve::plan::FieldError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -41,9 +43,18 @@ pub(crate) enum Error {
     /// A group of devices that the fabric does not have.
     #[error(transparent)]
     Fabric(#[from] FabricError),
+    /// A column that holds no plans.
+    #[error(transparent)]
+    Field(#[from] FieldError),
     /// A text that is no quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
+    /// A task graph or devices that cannot be placed.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A schedule that breaks a constraint.
+    #[error(transparent)]
+    Schedule(#[from] Violation),
     /// A Python object that has not the fields asked for.
     #[error("{what}: {fault}")]
     Input {
@@ -93,7 +104,9 @@ impl Error {
             Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
             Self::Technology(_) | Self::Wafer(_) => Some(Class::Spec),
             Self::System(_) => Some(Class::Spec),
-            Self::Fabric(_) => Some(Class::Plan),
+            Self::Fabric(_) | Self::Field(_) | Self::Schedule(_) => Some(Class::Plan),
+            Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
+            Self::Place(_) => Some(Class::Plan),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

@@ -5,6 +5,8 @@ mod error;
 mod link;
 mod model;
 mod packaging;
+mod pipeline;
+mod place;
 mod plan;
 mod price;
 mod projection;
@@ -31,9 +33,13 @@ mod _core {
     use super::packaging::Packaging;
 
     #[pymodule_export]
+    use super::pipeline::pipeline_ends_s;
+    #[pymodule_export]
+    use super::place::{place_check, place_solve, place_training_step};
+    #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]
-    use super::price::{op_costs, price, serial_plan};
+    use super::price::{op_costs, plan_words, price, price_columns, serial_plan};
     #[pymodule_export]
     use super::projection::{
         crossover_batch_ratio, crossover_devices, dp_speedup, dp_speedup_limit, dp_speedup_under_hyperbola,

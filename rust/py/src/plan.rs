@@ -25,6 +25,7 @@ struct Named {
 /// verdict where there is none), `plans` and `counts`.
 #[pyfunction]
 #[pyo3(name = "workers")]
+#[allow(clippy::needless_pass_by_value)] // pyo3 hands arguments over
 pub(crate) fn workers_py<'py>(
     py: Python<'py>,
     model: &Model,

@@ -4,7 +4,10 @@
 //! count of a wavefront and mapping, and a placement of single ops. All of it is priced; nothing is sampled.
 
 mod candidate;
+mod columns;
+mod field;
 mod placed;
+mod price;
 mod table;
 
 use std::collections::BTreeMap;
@@ -13,14 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use dielet_core::graph::Model;
 use dielet_core::plan::{Plan, Precision};
-use dielet_core::step::Step;
 use dielet_core::system::System;
-use dielet_core::term::Terms;
 use dielet_core::units::Seconds;
 use dielet_core::verdict::{Infeasible, Reason};
 
 pub use candidate::{Kind, candidates, relaxations};
-pub use table::{OpColumns, Table, op_costs, price};
+pub use columns::{PriceColumns, price_columns};
+pub use field::{FIELDS, Field, FieldColumn, FieldError};
+pub use price::{OpColumns, op_costs, price};
+pub use table::{Quote, Table};
 
 /// What is asked of a search over workers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -72,11 +76,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn note<T>(&mut self, outcome: &Result<T, Infeasible>) {
+    fn note<T>(&mut self, outcome: &Result<T, Reason>) {
         self.space += 1;
         match outcome {
             Ok(_) => self.priced += 1,
-            Err(infeasible) => *self.infeasible.entry(infeasible.reason).or_default() += 1,
+            Err(reason) => *self.infeasible.entry(*reason).or_default() += 1,
         }
     }
 }
@@ -107,8 +111,7 @@ fn best_worker(
         let nearest = format!("at least {mp} devices");
         return Err(Infeasible::new(Reason::Devices, mp as f64, devices as f64, nearest));
     }
-    let mut best: Result<Best, Infeasible> =
-        Err(Infeasible::new(Reason::Degree, 1.0, 0.0, "another number of devices per worker".to_owned()));
+    let mut best: Result<Best, Refused> = Err(Refused { plan: None, reason: Reason::Degree });
     for candidate in space {
         let plan = Plan { dp: workers, batch: candidate.batch * workers, ..*candidate };
         let found = relaxed(table, counts, plan);
@@ -121,21 +124,35 @@ fn best_worker(
             best = found;
         }
     }
-    best
+    best.map_err(|refused| refused.explain(table))
+}
+
+/// A plan that cannot run; none where there was nothing to try.
+struct Refused {
+    plan: Option<Plan>,
+    reason: Reason,
+}
+
+impl Refused {
+    /// With the numbers that clash and the nearest choice.
+    fn explain(self, table: &Table) -> Infeasible {
+        let nearest = "another number of devices per worker";
+        let nothing = || Infeasible::new(self.reason, 1.0, 0.0, nearest.to_owned());
+        self.plan.and_then(|plan| table.explain(&plan)).unwrap_or_else(nothing)
+    }
 }
 
 /// The plan as it stands; if it does not fit in memory, the fastest of its relaxations that does.
-fn relaxed(table: &mut Table, counts: &mut Counts, plan: Plan) -> Result<Best, Infeasible> {
+fn relaxed(table: &mut Table, counts: &mut Counts, plan: Plan) -> Result<Best, Refused> {
     let mut price = |plan: Plan| {
-        let outcome =
-            table.step::<Seconds>(&plan).map(|step: Step<Seconds>| Best { plan, step: step.time.seconds() });
+        let outcome = table.quote(&plan).map(|quote| Best { plan, step: quote.step });
         counts.note(&outcome);
-        outcome
+        outcome.map_err(|reason| Refused { plan: Some(plan), reason })
     };
     match price(plan) {
-        Err(infeasible) if infeasible.reason == Reason::Memory => {
+        Err(refused) if refused.reason == Reason::Memory => {
             let feasible = relaxations(&plan).filter_map(|plan| price(plan).ok());
-            feasible.min_by(|a, b| a.step.total_cmp(&b.step)).ok_or(infeasible)
+            feasible.min_by(|a, b| a.step.total_cmp(&b.step)).ok_or(refused)
         }
         outcome => outcome,
     }

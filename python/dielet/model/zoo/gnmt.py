@@ -24,8 +24,8 @@ VOCABULARY = 32_320
 # measured.
 LENGTH_VARIATION = 0.55
 
-# NVIDIA's trainer draws batches from 5 buckets of 10 tokens up to 50, so that a sentence is padded by half a bucket
-# of its mean of 27 tokens: derived from its data loader, not measured.
+# NVIDIA's trainer draws batches from 5 buckets of 10 tokens up to 50, so that a sentence is padded by half a
+# bucket of its mean of 27 tokens: derived from its data loader, not measured.
 PADDING = 5 / 27
 
 # Additive attention works on a tensor of [query, key, unit]: sum of both (1), bias (2), tanh (2), dot

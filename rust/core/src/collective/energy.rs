@@ -3,26 +3,22 @@
 use super::formula::others;
 use super::{Algorithm, Operation};
 use crate::fabric::{Group, Span};
-use crate::units::{Bytes, Joules};
 
 const BITS: f64 = 8.0;
 
-/// Energy of the links for the whole group; for point to point of one message over the costliest tier.
-pub(super) fn energy(group: &Group, operation: Operation, algorithm: Algorithm, bytes: Bytes) -> Joules {
-    let spans = group.spans().iter();
-    let each = |span: &Span| {
+/// Energy of the links per byte of message, for the whole group; for point to point of one message over the
+/// costliest tier.
+pub(super) fn joules_per_byte(group: &Group, operation: Operation, algorithm: Algorithm) -> f64 {
+    let each = group.spans().iter().map(|span| {
         let messages = match operation {
             Operation::AllReduce => 2.0 * half(group, span, algorithm),
             Operation::AllGather | Operation::ReduceScatter => half(group, span, algorithm),
             Operation::AllToAll => exchanged(group, span),
             Operation::PointToPoint => span.neighbour.hops,
         };
-        Joules(messages * bytes.value() * BITS * span.energy.value())
-    };
-    match operation {
-        Operation::PointToPoint => spans.map(each).fold(Joules::ZERO, Joules::max),
-        _ => spans.map(each).sum(),
-    }
+        messages * BITS * span.energy.value()
+    });
+    if operation == Operation::PointToPoint { each.fold(0.0, f64::max) } else { each.sum() }
 }
 
 /// Messages' worth times hops that half an all-reduce sends over one tier.

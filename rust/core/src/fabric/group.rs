@@ -82,7 +82,6 @@ const UNUSED: Span = Span {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
     ranks: u64,
-    stride: u64,
     spans: [Span; MAX_TIERS],
     used: usize,
     copy: Option<BytesPerSecond>,
@@ -98,14 +97,8 @@ impl Group {
         spread: impl Fn(usize, u64, u64) -> Lanes,
     ) -> Self {
         let tiers = fabric.tiers();
-        let mut group = Self {
-            ranks: size,
-            stride,
-            spans: [UNUSED; MAX_TIERS],
-            used: 0,
-            copy: tiers[0].copy,
-            protocols: 1,
-        };
+        let mut group =
+            Self { ranks: size, spans: [UNUSED; MAX_TIERS], used: 0, copy: tiers[0].copy, protocols: 1 };
         let mut units = size;
         for (level, tier) in tiers.iter().enumerate() {
             let outer = fabric.unit(level + 1);
@@ -143,11 +136,6 @@ impl Group {
     /// How many ranks.
     pub fn ranks(&self) -> u64 {
         self.ranks
-    }
-
-    /// Ids from a rank to the next.
-    pub fn stride(&self) -> u64 {
-        self.stride
     }
 
     /// The tiers that join ranks of the group, innermost first; none for a single rank.

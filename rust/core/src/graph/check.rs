@@ -126,6 +126,7 @@ impl Model {
         let batches = [Some(self.worker_batch), self.measured_batch].into_iter().flatten();
         let numbers = [
             ("a length variation of", self.length_variation, AMOUNT),
+            ("padding of", self.padding, AMOUNT),
             ("token streams of", self.token_streams as f64, COUNT),
             ("parameters of", self.parameter_extent().max(1.0), COUNT),
         ];

@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn equals_the_sum_it_stands_for() {
-        let signal: Vec<_> = (0..16).map(|k| Complex64::new((k * k % 7) as f64, (k % 3) as f64)).collect();
+        let signal: Vec<_> =
+            (0..16).map(|k| Complex64::new(f64::from(k * k % 7), f64::from(k % 3))).collect();
         let mut fast = signal.clone();
         inverse(&mut fast);
         for (t, value) in fast.iter().enumerate() {

@@ -40,8 +40,6 @@ pub(crate) struct Instance {
     pub(crate) nets: Vec<Net>,
     pub(crate) inputs: Vec<Vec<Edge>>,
     pub(crate) outputs: Vec<Vec<Edge>>,
-    /// Tensors made by each op.
-    pub(crate) made: Vec<Vec<usize>>,
     pub(crate) topological: Vec<usize>,
     pub(crate) group_of: Vec<usize>,
     pub(crate) groups: Vec<Vec<usize>>,
@@ -58,8 +56,6 @@ impl Instance {
         let scale = Scale::of(problem);
         let nets = nets(problem);
         let (inputs, outputs) = adjacency(problem.ops.len(), &nets);
-        let mut made = vec![vec![]; problem.ops.len()];
-        nets.iter().enumerate().for_each(|(t, net)| made[net.producer].push(t));
         let instance = Self {
             devices: problem.devices(),
             links: problem.links,
@@ -71,7 +67,6 @@ impl Instance {
             nets,
             inputs,
             outputs,
-            made,
             allowed: groups.iter().map(|ops| allowed(problem, ops)).collect(),
             group_memory: groups
                 .iter()
@@ -105,7 +100,21 @@ impl Instance {
         self.moves[tensor][from * self.devices + to]
     }
 
-    /// Whether two ops of the group structure allow device `d` for group `g`.
+    /// Everything the makespan depends on, as numbers: equal for equal problems.
+    pub(crate) fn signature(&self) -> Vec<Ticks> {
+        let mut numbers = vec![self.devices as Ticks, self.ops() as Ticks];
+        numbers.extend(self.times.iter().flatten());
+        numbers.extend(self.group_of.iter().map(|&g| g as Ticks));
+        numbers.extend(self.allowed.iter().map(|&bits| bits as Ticks));
+        for (net, moves) in self.nets.iter().zip(&self.moves) {
+            numbers.extend([net.producer as Ticks, net.consumers.len() as Ticks]);
+            numbers.extend(net.consumers.iter().map(|&v| v as Ticks));
+            numbers.extend(moves);
+        }
+        numbers
+    }
+
+    /// Whether `group` may run on `device`.
     pub(crate) fn may(&self, group: usize, device: usize) -> bool {
         self.allowed[group] >> device & 1 == 1
     }

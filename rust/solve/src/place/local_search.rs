@@ -109,12 +109,12 @@ impl<'a> Walk<'a> {
     fn move_group(&mut self) -> Option<Undo> {
         let group = self.random.below(self.device.len());
         let to = self.random.below(self.instance.devices);
-        self.relocate(vec![(group, to)])
+        self.relocate(&[(group, to)])
     }
 
     fn swap_groups(&mut self) -> Option<Undo> {
         let (a, b) = (self.random.below(self.device.len()), self.random.below(self.device.len()));
-        self.relocate(vec![(a, self.device[b]), (b, self.device[a])])
+        self.relocate(&[(a, self.device[b]), (b, self.device[a])])
     }
 
     /// A group and one of its neighbours together, as a cut often moves along a chain.
@@ -124,10 +124,10 @@ impl<'a> Walk<'a> {
         let edge = (!edges.is_empty()).then(|| edges[self.random.below(edges.len())])?;
         let to = self.random.below(self.instance.devices);
         let (a, b) = (self.instance.group_of[op], self.instance.group_of[edge.op]);
-        self.relocate(vec![(a, to), (b, to)])
+        self.relocate(&[(a, to), (b, to)])
     }
 
-    fn relocate(&mut self, moves: Vec<(usize, usize)>) -> Option<Undo> {
+    fn relocate(&mut self, moves: &[(usize, usize)]) -> Option<Undo> {
         if moves.iter().any(|&(group, to)| !self.instance.may(group, to))
             || moves.iter().all(|&(group, to)| self.device[group] == to)
             || (moves.len() > 1 && moves[0].0 == moves[1].0)

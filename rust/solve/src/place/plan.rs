@@ -104,6 +104,15 @@ impl<'a> Decoder<'a> {
 
     /// Place one op; its producers must be placed. Returns its end.
     pub(crate) fn place(&mut self, op: usize, on: usize, device: &[usize]) -> Ticks {
+        let ready = self.ready(op, on, device);
+        let length = self.instance.times[op][on];
+        let start = self.compute[on].gap(ready, length);
+        self.fix(op, on, start);
+        start + length
+    }
+
+    /// When all inputs of an op are on its device; sends those that are not yet.
+    pub(crate) fn ready(&mut self, op: usize, on: usize, device: &[usize]) -> Ticks {
         let instance = self.instance;
         let mut ready = 0;
         for edge in &instance.inputs[op] {
@@ -114,12 +123,33 @@ impl<'a> Decoder<'a> {
                 self.receive(edge.tensor, from, on)
             });
         }
-        let length = instance.times[op][on];
-        let start = self.compute[on].gap(ready, length);
+        ready
+    }
+
+    /// Put an op at a time, without looking.
+    pub(crate) fn fix(&mut self, op: usize, on: usize, start: Ticks) {
+        let length = self.instance.times[op][on];
         self.compute[on].occupy(start, length);
         self.start[op] = start;
         self.finish[op] = start + length;
-        start + length
+    }
+
+    /// Put a transfer at a time, without looking.
+    pub(crate) fn fix_sent(&mut self, sent: &Sent) {
+        let &Sent { tensor, from, to, start } = sent;
+        let devices = self.instance.devices;
+        let length = self.instance.move_ticks(tensor, from, to);
+        match self.instance.links {
+            Links::Delay => {}
+            Links::Serial => self.network[from * devices + to].occupy(start, length),
+            Links::Port if self.instance.overlap => {
+                self.network[from].occupy(start, length);
+                self.network[devices + to].occupy(start, length);
+            }
+            Links::Port => [from, to].iter().for_each(|&d| self.compute[d].occupy(start, length)),
+        }
+        self.arrival[tensor * devices + to] = start + length;
+        self.sent.push(*sent);
     }
 
     fn receive(&mut self, tensor: usize, from: usize, to: usize) -> Ticks {

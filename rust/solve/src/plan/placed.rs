@@ -6,14 +6,13 @@ use dielet_core::device::MatrixUnit;
 use dielet_core::graph::{Model, Work};
 use dielet_core::op::{OpCost, OpPricer};
 use dielet_core::parameters::Parameters;
-use dielet_core::pass::PassTime;
 use dielet_core::plan::Plan;
 use dielet_core::reduction::{BUCKET, Bucket};
 use dielet_core::system::System;
-use dielet_core::travel::travel;
-use dielet_core::units::{Bytes, Flops, Joules, Seconds};
+use dielet_core::travel::{Groups, travel};
+use dielet_core::units::{Bytes, Flops, Seconds};
 use dielet_core::verdict::{Infeasible, Reason};
-use dielet_core::worker::{Rank, Worker};
+use dielet_core::worker::{Content, Course, Worker};
 
 use crate::place::{ForwardOp, Links, Problem, Schedule, Tensor, list_schedule, training_step};
 
@@ -26,8 +25,8 @@ struct Placed {
     saved: Bytes,
 }
 
-fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan) -> Vec<Placed> {
-    let pricer = OpPricer::new(model, system, unit, plan);
+fn costs(model: &Model, system: &System, unit: &MatrixUnit, plan: &Plan, groups: &Groups) -> Vec<Placed> {
+    let pricer = OpPricer::new(model, system, unit, plan, groups);
     let element = plan.precision.bytes().activation;
     let activations = Activations { model, shares: &pricer.shares, element };
     let each = 0..model.ops.len();
@@ -40,28 +39,32 @@ pub(super) fn worker(
     system: &System,
     unit: &MatrixUnit,
     plan: &Plan,
+    groups: &Groups,
 ) -> Result<Worker, Infeasible> {
-    let costs = costs(model, system, unit, plan);
-    let problem = problem(model, system, plan, &costs);
+    let costs = costs(model, system, unit, plan, groups);
+    let problem = problem(model, system, plan, groups, &costs);
     let no_room = || {
         let needs: f64 = problem.ops.iter().map(|op| op.memory_bytes).sum();
         let has = problem.memory_bytes.iter().sum();
         Infeasible::new(Reason::Memory, needs, has, "more devices per worker".to_owned())
     };
     let schedule = list_schedule(&problem).ok().flatten().ok_or_else(no_room)?;
-    let energy =
-        |bytes: f64| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, Bytes(bytes)).energy;
+    let energy = |bytes: f64| travel(groups.placed.as_ref(), Operation::PointToPoint, Bytes(bytes)).energy;
     let sent = |device: usize| {
         let mine = schedule.transfers.iter().filter(|transfer| transfer.from == device);
         mine.map(|transfer| energy(problem.tensors[transfer.tensor].bytes)).sum()
     };
-    let rank = |device| Rank { sends: sent(device), ..rank(plan, &costs, &schedule, device) };
-    let ranks = (0..plan.placed as usize).map(rank).collect();
+    let devices = 0..plan.placed as usize;
+    let contents = devices
+        .clone()
+        .map(|device| Content { sends: sent(device), ..content(plan, &costs, &schedule, device) });
+    let course = Course::Placement(devices.map(|device| end(&schedule, device)).collect());
     let flops = Flops(costs.iter().map(|op| op.cost.flops.value()).sum());
-    Ok(Worker::new(ranks, [flops, Flops::ZERO], costs.iter().map(|op| op.cost.traffic * 3.0).sum()))
+    let traffic = costs.iter().map(|op| op.cost.traffic * 3.0).sum();
+    Ok(Worker::new(contents, course, [flops, Flops::ZERO], traffic))
 }
 
-fn problem(model: &Model, system: &System, plan: &Plan, costs: &[Placed]) -> Problem {
+fn problem(model: &Model, system: &System, plan: &Plan, groups: &Groups, costs: &[Placed]) -> Problem {
     let devices = plan.placed as usize;
     let bytes = plan.precision.bytes();
     let held = bytes.weight + bytes.gradient + bytes.master + bytes.state * model.optimizer.states();
@@ -79,7 +82,7 @@ fn problem(model: &Model, system: &System, plan: &Plan, costs: &[Placed]) -> Pro
         })
         .collect();
     let (ops, tensors) = training_step(&forward, &tensors(model, costs));
-    let link = |bytes| travel(system, plan, plan.placed_ranks(), Operation::PointToPoint, bytes);
+    let link = |bytes| travel(groups.placed.as_ref(), Operation::PointToPoint, bytes);
     let latency = link(Bytes(1.0)).seconds.value();
     let bandwidth = PROBE.value() / (link(PROBE).seconds.value() - latency);
     Problem {
@@ -117,32 +120,25 @@ fn tensors(model: &Model, costs: &[Placed]) -> Vec<Tensor> {
     tensors
 }
 
-fn rank(plan: &Plan, costs: &[Placed], schedule: &Schedule, device: usize) -> Rank {
-    let n = costs.len();
-    let here: Vec<usize> = (0..n).filter(|&op| schedule.ops[op].device == device).collect();
-    let mut rank = Rank {
-        parameters: Parameters::default(),
-        copied: 0.0,
-        kept: here.iter().map(|&op| costs[op].saved).sum(),
-        transient: Bytes::ZERO,
+fn content(plan: &Plan, costs: &[Placed], schedule: &Schedule, device: usize) -> Content {
+    let here: Vec<usize> = (0..costs.len()).filter(|&op| schedule.ops[op].device == device).collect();
+    let mut content = Content {
+        saved: here.iter().map(|&op| costs[op].saved).sum(),
         buckets: buckets(plan, costs, schedule, &here),
-        forward: PassTime::default(),
-        backward: PassTime::default(),
-        again: PassTime::default(),
-        sends: Joules::ZERO,
-        free_end: Seconds::ZERO,
-        end: Seconds::ZERO,
+        ..Content::default()
     };
     for &op in &here {
-        rank.parameters += costs[op].cost.parameters;
-        rank.forward += costs[op].cost.forward;
-        rank.backward += costs[op].cost.backward;
-        rank.end =
-            rank.end.max(Seconds(schedule.ops[op].finish_s)).max(Seconds(schedule.ops[n + op].finish_s));
+        content.parameters += costs[op].cost.parameters;
+        content.forward += costs[op].cost.forward;
+        content.backward += costs[op].cost.backward;
     }
-    // Waiting for an input and waiting for a transfer are not told apart.
-    rank.free_end = rank.end;
-    rank
+    content
+}
+
+/// When a device ends its last op.
+fn end(schedule: &Schedule, device: usize) -> Seconds {
+    let here = schedule.ops.iter().filter(|op| op.device == device);
+    Seconds(here.map(|op| op.finish_s).fold(0.0, f64::max))
 }
 
 /// Gradients in the order in which a device's backward ops end.
