@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from dielet.fabric import technology
+from dielet.technology import load_technology
 
 GEOMETRIES = 1_000_000
 SWEPT = 10_000
@@ -19,7 +19,7 @@ def main() -> None:
     pitch = rng.uniform(2e-6, 10e-6, GEOMETRIES)
     length = rng.uniform(50e-6, 500e-6, GEOMETRIES)
     layers = np.ones(GEOMETRIES, dtype=np.uint32)
-    handle = technology("si-if")
+    handle = load_technology("si-if")
     start = time.process_time()
     handle.sweep(pitch, length, layers)
     print(f"{GEOMETRIES} geometries to link figures: {time.process_time() - start:.2f} s (target 2 s)")

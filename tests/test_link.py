@@ -7,7 +7,7 @@ import pytest
 
 from dielet import _core
 from dielet.errors import SpecError
-from dielet.fabric import compare, fabric, limits, technologies, technology, tier
+from dielet.technology import compare, fabric, limits, load_technology, technology_names, tier
 
 KEYS = {
     "latency_s", "energy_j_per_bit", "data_rate_bit_per_s_per_wire", "edge_bandwidth_bit_per_s_per_m", "wire",
@@ -16,7 +16,7 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", technologies())
+@pytest.mark.parametrize("name", technology_names())
 def test_every_technology_answers_with_the_agreed_keys(name: str) -> None:
     answer = fabric(name)
     assert set(answer) >= KEYS
@@ -26,7 +26,7 @@ def test_every_technology_answers_with_the_agreed_keys(name: str) -> None:
     assert len(answer["frequency_hz"]) == len(answer["insertion_loss_db"])
 
 
-@pytest.mark.parametrize("name", technologies())
+@pytest.mark.parametrize("name", technology_names())
 def test_every_number_has_a_source_and_a_confidence(name: str) -> None:
     def check(tree: object) -> int:
         if isinstance(tree, dict) and "value" in tree:
@@ -35,7 +35,7 @@ def test_every_number_has_a_source_and_a_confidence(name: str) -> None:
             return 1
         return sum(map(check, tree.values())) if isinstance(tree, dict) else 0
 
-    assert check(technology(name).to_dict()) >= 4
+    assert check(load_technology(name).to_dict()) >= 4
 
 
 def test_spelling_of_a_length_does_not_matter() -> None:
@@ -98,7 +98,7 @@ def test_parts_add_up() -> None:
 def test_the_2017_link_shows_which_point_was_fitted() -> None:
     near, far = fabric("si-if-2017", frequency_points=0)["references"]
     assert (near["fitted"], far["fitted"]) == (True, False)
-    spec = technology("si-if-2017").to_dict()["transceiver"]
+    spec = load_technology("si-if-2017").to_dict()["transceiver"]
     fitted = {name for name, entry in spec.items() if entry and entry["confidence"] == "fit"}
     assert fitted == {"fan_out_delay", "protection"}
 
@@ -122,7 +122,7 @@ def test_compare_sets_one_beside_the_others() -> None:
 
 def test_a_sweep_is_its_single_answers() -> None:
     pitch, length = np.array([2e-6, 5e-6, 10e-6]), np.array([50e-6, 100e-6, 500e-6])
-    columns = technology("si-if").sweep(pitch, length, np.array([1, 2, 4], dtype=np.uint32))
+    columns = load_technology("si-if").sweep(pitch, length, np.array([1, 2, 4], dtype=np.uint32))
     for row, (p, l, layers) in enumerate(zip(pitch, length, (1, 2, 4), strict=True)):  # noqa: E741
         one = fabric("si-if", pitch=p, length=l, layers=layers, frequency_points=0)
         for key in ("latency_s", "energy_j_per_bit", "edge_bandwidth_bit_per_s_per_m"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dielet.errors import SpecError
-from dielet.fabric import packaging, packagings, wafer
+from dielet.technology import load_packaging, packaging_names, wafer
 
 
 def most_on_a_grid(side: float, gap: float, diameter: float, offsets: int = 81) -> int:
@@ -95,7 +95,7 @@ def test_an_edge_fed_wafer_of_modules_is_warned_of() -> None:
 
 
 def test_cost_parts_add_up() -> None:
-    for process in packagings():
+    for process in packaging_names():
         answer = wafer("100mm2", process=process)
         cost = answer["cost"]
         once = cost["dies_usd"] + cost["substrate_usd"] + cost["bonding_usd"]
@@ -104,9 +104,9 @@ def test_cost_parts_add_up() -> None:
         json.dumps(answer, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", packagings())
+@pytest.mark.parametrize("name", packaging_names())
 def test_every_number_of_a_process_has_a_source(name: str) -> None:
-    entries = [entry for entry in packaging(name).to_dict().values() if isinstance(entry, dict)]
+    entries = [entry for entry in load_packaging(name).to_dict().values() if isinstance(entry, dict)]
     assert len(entries) > 20
     assert all(entry["source"] and entry["confidence"] != "stated" for entry in entries)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dielet.projection import Answer, Priced
     from dielet.projection.plan import plan
     from dielet.projection.price import price
+    from dielet.technology import compare, fabric, wafer
 
 # Where each public name lives: imported when first used, since importing dielet must stay fast.
 _HOMES = {
@@ -20,7 +21,9 @@ _HOMES = {
     "Curve": "convergence",
     "Fabric": "hardware.system",
     "Priced": "projection",
+    "compare": "technology",
     "curve_names": "convergence",
+    "fabric": "technology",
     "fabric_names": "hardware.system",
     "load_curve": "convergence",
     "load_fabric": "hardware.system",
@@ -30,6 +33,7 @@ _HOMES = {
     "plan": "projection",
     "price": "projection",
     "system_names": "hardware.system",
+    "wafer": "technology",
 }
 
 __all__ = [
@@ -45,7 +49,9 @@ __all__ = [
     "SpecError",
     "System",
     "__version__",
+    "compare",
     "curve_names",
+    "fabric",
     "fabric_names",
     "load_curve",
     "load_fabric",
@@ -55,6 +61,7 @@ __all__ = [
     "plan",
     "price",
     "system_names",
+    "wafer",
 ]
 
 

@@ -38,8 +38,8 @@ def fabric(  # noqa: PLR0917
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """A link from its geometry: loss, crosstalk, eye, rate, latency, energy, bandwidth."""
-    from dielet.fabric import compare as side_by_side
-    from dielet.fabric import fabric as link
+    from dielet.technology import compare as side_by_side
+    from dielet.technology import fabric as link
 
     low, _, high = frequency.partition("..")
     geometry: dict[str, Any] = {
@@ -66,7 +66,7 @@ def fabric(  # noqa: PLR0917
         answer = link(str(technology), **geometry)
         _show(answer, as_json, _link)
     if plot is not None:
-        from dielet.fabric_plot import draw
+        from dielet.link_plot import draw
 
         draw(answer, plot)
 
@@ -95,7 +95,7 @@ def wafer(  # noqa: PLR0917
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """How many dies fit on a wafer, limited by what; yield, power, current, cost."""
-    from dielet.fabric import wafer as reckon
+    from dielet.technology import wafer as reckon
 
     answer = reckon(
         die,

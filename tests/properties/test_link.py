@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dielet import _core
-from dielet.fabric import fabric, technology, wafer
+from dielet.technology import fabric, load_technology, wafer
 
 UM = 1e-6
 pitches = st.floats(2, 10).map(lambda x: x * UM)
@@ -28,7 +28,7 @@ def test_a_longer_wire_is_slower_dearer_and_lossier(pitch: float, length: float,
 def test_a_passive_bus_gives_back_no_more_than_it_takes(
     pitch: float, length: float, shielded: bool, reference: float
 ) -> None:
-    columns = technology("si-if").response(
+    columns = load_technology("si-if").response(
         np.array([pitch]), np.array([length]), np.geomspace(1e8, 1e11, 50), shielded, reference
     )
     power = sum(10 ** (columns[key] / 10) for key in (

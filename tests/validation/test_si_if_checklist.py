@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dielet import _core
-from dielet.fabric import fabric, limits, technology, wafer
+from dielet.technology import fabric, limits, load_technology, wafer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
 from field_solver import EPS0, bus_capacitance
@@ -50,7 +50,7 @@ def link_of_2017() -> Iterator[Row]:
 
 
 def loss_and_crosstalk() -> Iterator[Row]:
-    handle = technology("si-if")
+    handle = load_technology("si-if")
     pitch = np.array(PITCHES)
     length = np.full(len(PITCHES), 500e-6)
     to_20 = handle.response(pitch, length, np.geomspace(0.1e9, 20e9, 100))

@@ -2,9 +2,13 @@
 
 #![allow(clippy::needless_pass_by_value)] // PyO3 hands borrowed arrays over by value
 
+use std::sync::Arc;
+
+use dielet_core::fabric::Kind;
 use dielet_core::link::density;
 use dielet_core::link::response::Channel;
 use dielet_core::link::{self, Ask, Choice};
+use dielet_core::system::edge_of_port;
 use dielet_core::units::{
     AREA, BitsPerSecond, Dimension, EdgeBandwidth, FREQUENCY, Hertz, JoulesPerBit, LENGTH, Meters, Ohms,
     RESISTANCE, SquareMeters,
@@ -17,6 +21,7 @@ use pythonize::pythonize;
 use serde::Deserialize;
 
 use crate::error::{Class, Error, read};
+use crate::system::Fabric;
 
 /// A quantity as text with its unit, or as a float in SI.
 #[derive(Debug, Deserialize)]
@@ -144,6 +149,25 @@ impl Technology {
         let choice = read::<Asked>(asked, Class::Spec, "fabric")?.choice()?;
         let figures = link::tier_figures(&self.0, &choice, Meters(edge_m))?;
         Ok(pythonize(py, &figures).map_err(PyErr::from)?)
+    }
+
+    /// A fabric whose innermost links are these wires: `like` gives topology and the library's constants, `die_m2` and
+    /// `share` the edge that serves the tier.
+    #[pyo3(signature = (like, asked, name, die_m2=500e-6, share=0.5, topology=None))]
+    fn fabric<'py>(
+        &self,
+        like: &Fabric,
+        asked: &Bound<'py, PyAny>,
+        name: &str,
+        die_m2: f64,
+        share: f64,
+        topology: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Fabric, Error> {
+        let choice = read::<Asked>(asked, Class::Spec, "fabric")?.choice()?;
+        let kind = topology.map(|kind| read::<Kind>(kind, Class::Spec, "topology")).transpose()?;
+        let port = edge_of_port(SquareMeters(die_m2), kind.unwrap_or(like.0.tier.topology), share);
+        let figures = link::tier_figures(&self.0, &choice, port)?;
+        Ok(Fabric(Arc::new(like.0.on_link(name, kind, &figures, name))))
     }
 
     /// Up to which frequency loss and crosstalk hold, by pitch and return path.

@@ -19,6 +19,9 @@ Quantity = str | float
 Answer = dict[str, Any]
 
 DEFAULT_POINTS = 200
+WIRE_KEYS = (
+    "pitch", "length", "layers", "width", "thickness", "height", "planes", "shielded", "topology", "die", "share"
+)  # fmt: skip
 MERIT = "merit = (Gbit/s per mm of edge) / (pJ/bit); merit_per_latency = merit / (latency in ns)"
 
 
@@ -31,12 +34,12 @@ def _names(kind: str) -> list[str]:
     return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
-def technologies() -> list[str]:
+def technology_names() -> list[str]:
     """Names of the technologies that the package knows."""
     return _names("technologies")
 
 
-def packagings() -> list[str]:
+def packaging_names() -> list[str]:
     """Names of the packaging processes that the package knows."""
     return _names("packaging")
 
@@ -56,20 +59,20 @@ def _text(kind: str, noun: str, name: str) -> tuple[str, str]:
         raise FileError(f"cannot read `{name}`: {error.strerror}") from None
 
 
-def technology(name: str) -> _core.Technology:
+def load_technology(name: str) -> _core.Technology:
     """Read a technology by name or path.
 
-    >>> technology("si-if").summary
+    >>> load_technology("si-if").summary
     'Si-IF at a modern node: plain inverters, minimal protection'
     """
     text, origin = _text("technologies", "technology", name)
     return _core.Technology.from_toml(text, origin)
 
 
-def packaging(name: str) -> _core.Packaging:
+def load_packaging(name: str) -> _core.Packaging:
     """Read a packaging process by name or path.
 
-    >>> packaging("si-if").name
+    >>> load_packaging("si-if").name
     'si-if'
     """
     text, origin = _text("packaging", "packaging process", name)
@@ -122,7 +125,7 @@ def fabric(
         reference=reference,
         die=die,
     )
-    answer: Answer = technology(technology_name).report(asked)
+    answer: Answer = load_technology(technology_name).report(asked)
     return _stamped(answer, start)
 
 
@@ -141,7 +144,7 @@ def compare(names: Iterable[str], *, against: str | None = None, **geometry: Any
     reference = against or listed[-1]
     if reference not in listed:
         raise SpecError(f"cannot compare against `{reference}`: it is not one of {', '.join(listed)}")
-    handles = [technology(name) for name in listed]
+    handles = [load_technology(name) for name in listed]
     reports, ratios = _core.compare_links(handles, listed.index(reference), _given(**geometry))
     answer = {
         "technologies": dict(zip(listed, reports, strict=True)),
@@ -161,8 +164,51 @@ def tier(technology_name: str, edge_m: float, **geometry: Any) -> Mapping[str, A
     >>> figures["bandwidth_bytes_per_s"] > 1e12
     True
     """
-    figures: Mapping[str, Any] = technology(technology_name).tier(_given(**geometry), edge_m)
+    figures: Mapping[str, Any] = load_technology(technology_name).tier(_given(**geometry), edge_m)
     return figures
+
+
+def fabric_on_wires(text: str) -> _core.Fabric:
+    """A fabric from a technology and a geometry, as in `si-if:pitch=4um,layers=2`.
+
+    Keys: pitch, length, layers, width, thickness, height, planes, shielded, and topology, die (area of a device),
+    share (of the die's edge that serves the tier; memory takes the rest, half if left out). Topology and the constants
+    of the library are those of the fabric of that name, or of `si-if`.
+
+    >>> fabric_on_wires("si-if:pitch=4um,layers=2").name
+    'si-if:pitch=4um,layers=2'
+    """
+    from dielet.hardware.system import fabric_names, load_fabric
+
+    name, _, rest = text.partition(":")
+    given = dict(_pair(part, text) for part in rest.split(",") if part)
+    unknown = [key for key in given if key not in WIRE_KEYS]
+    if unknown:
+        raise SpecError(f"`{text}`: no key `{unknown[0]}`: use one of {', '.join(WIRE_KEYS)}")
+    die = _core.parse_quantity(given.pop("die", "500mm2"), "area")
+    share = _number(given.pop("share", "0.5"), text)
+    topology = given.pop("topology", None)
+    asked: dict[str, Any] = dict(given)
+    if "layers" in given:
+        asked["layers"] = int(_number(given["layers"], text))
+    if "shielded" in given:
+        asked["shielded"] = given["shielded"] in ("yes", "true", "1")
+    like = load_fabric(name if name in fabric_names() else "si-if")
+    return load_technology(name).fabric(like, asked, text, die, share, topology)
+
+
+def _pair(part: str, text: str) -> tuple[str, str]:
+    key, equals, value = part.partition("=")
+    if not (equals and value):
+        raise SpecError(f"`{text}`: `{part}` is no `key=value`, as in `si-if:pitch=4um,layers=2`")
+    return key.strip(), value.strip()
+
+
+def _number(value: str, text: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise SpecError(f"`{text}`: `{value}` is no number") from None
 
 
 def limits(
@@ -176,7 +222,7 @@ def limits(
     >>> [row["return"] for row in rows]
     ['plane', 'plane-and-shields', 'distant', 'distant-and-shields']
     """
-    rows: list[Answer] = technology(technology_name).limits(list(pitch_m), length_m)
+    rows: list[Answer] = load_technology(technology_name).limits(list(pitch_m), length_m)
     return rows
 
 
@@ -192,7 +238,7 @@ def wafer(die: str, *, process: str = "si-if", **asked: Any) -> Answer:
     (29, 'power')
     """
     start = time.perf_counter()
-    answer: Answer = packaging(process).wafer(_given(die=die, **asked))
+    answer: Answer = load_packaging(process).wafer(_given(die=die, **asked))
     return _stamped(answer, start)
 
 

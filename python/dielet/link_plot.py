@@ -8,7 +8,7 @@ import numpy as np
 
 from dielet._core import format_quantity
 from dielet.errors import FileError, SpecError
-from dielet.fabric import technology
+from dielet.technology import load_technology
 
 LENGTHS_M = (50e-6, 200e-6, 500e-6, 1e-3)
 PITCHES_M = np.linspace(2e-6, 10e-6, 81)
@@ -96,7 +96,7 @@ def _over_pitch(answer: Mapping[str, Any], length: float) -> Mapping[str, Any]:
     rows = len(PITCHES_M)
     lengths = np.full(rows, length)
     layers = np.full(rows, answer["layers"], dtype=np.uint32)
-    handle = technology(answer["technology"])
+    handle = load_technology(answer["technology"])
     return handle.sweep(PITCHES_M, lengths, layers, shielded=answer["wire"]["shielded"])
 
 
