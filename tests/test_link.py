@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+import dielet
 from dielet import _core
 from dielet.errors import SpecError
+from dielet.projection.codesign import codesign
 from dielet.technology import compare, fabric, limits, load_technology, technology_names, tier
 
 KEYS = {
@@ -145,3 +147,38 @@ def test_a_user_file_may_leave_sources_out(tmp_path_factory: pytest.TempPathFact
         "latency = '5 ns'\nedge_bandwidth = '100 Gbit/s/mm'\n"
     )
     assert fabric(str(file))["merit"] == pytest.approx(100)
+
+
+def test_a_plan_can_run_on_wires() -> None:
+    fast = dielet.load_system("si-if-waferscale-24", fabric="si-if:pitch=4um,layers=2").to_dict()["tiers"][0]
+    slow = dielet.load_system("si-if-waferscale-24", fabric="si-if:pitch=10 um").to_dict()["tiers"][0]
+    assert fast["bandwidth"]["value"] == pytest.approx(5 * slow["bandwidth"]["value"], rel=1e-9)
+    assert fast["bandwidth"]["confidence"] == "derived"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("si-if:pitch", "no `key=value`"),
+        ("si-if:foo=1", "no key `foo`"),
+        ("si-if:pitch=4", "has no unit"),
+        ("si-if:topology=blob", "unknown variant `blob`"),
+        ("pcb:pitch=4um", "described by its published figures"),
+    ],
+)
+def test_wires_that_cannot_be_say_why(text: str, part: str) -> None:
+    with pytest.raises(SpecError, match=part):
+        dielet.load_fabric(text)
+
+
+def test_codesign_prices_every_point_and_marks_the_front() -> None:
+    answer = codesign("gnmt", pitch_m=[2e-6, 10e-6], length_m=[500e-6], layers=[1, 2], devices=[8, 24])
+    points = answer["points"]
+    assert len(points) == 8
+    finest = min(point["time_to_target_s"] for point in points)
+    coarse, fine = points[4:6], points[:2]
+    assert all(p["time_to_target_s"] <= q["time_to_target_s"] for p, q in zip(fine, coarse, strict=True))
+        p["time_to_target_s"] <= q["time_to_target_s"] for p, q in zip(points[:2], points[4:6], strict=True)
+    )
+    assert any(point["pareto"] and point["time_to_target_s"] == finest for point in points)
+    json.dumps(answer, allow_nan=False)

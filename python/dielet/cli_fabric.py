@@ -14,9 +14,10 @@ def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("fabric")(fabric)
     app.command("wafer")(wafer)
+    app.command("codesign")(codesign)
 
 
-def fabric(  # noqa: PLR0917
+def fabric(
     technology: Annotated[str | None, typer.Argument(help="A technology, by name or path.")] = None,
     compare: Annotated[str | None, typer.Option(help="Technologies side by side: A,B,...")] = None,
     against: Annotated[
@@ -71,7 +72,7 @@ def fabric(  # noqa: PLR0917
         draw(answer, plot)
 
 
-def wafer(  # noqa: PLR0917
+def wafer(
     die: Annotated[str, typer.Option(help="Area of a square die, or its sides: 500mm2, 12mmx12mm.")],
     process: Annotated[str, typer.Option(help="Packaging process, by name or path.")] = "si-if",
     gap: Annotated[str | None, typer.Option(help="Gap between dies.")] = None,
@@ -118,6 +119,84 @@ def wafer(  # noqa: PLR0917
         supply=supply,
     )
     _show(answer, as_json, _wafer)
+
+
+def codesign(
+    model: Annotated[str, typer.Argument(help="A model, by name or path.")],
+    system: Annotated[
+        str, typer.Option(help="Devices; their innermost links are replaced.")
+    ] = "si-if-waferscale-24",
+    technology: Annotated[str, typer.Option(help="A technology with wires.")] = "si-if",
+    pitch: Annotated[
+        str, typer.Option(help="2um,4um,10um or 2um..10um (five steps of equal ratio).")
+    ] = "2um,4um,10um",
+    length: Annotated[str, typer.Option(help="As pitch.")] = "100um,500um",
+    layers: Annotated[str, typer.Option(help="1,2 or 1..4.")] = "1,2",
+    topology: Annotated[str, typer.Option(help="mesh, torus, ring, switch; several with commas.")] = "mesh",
+    devices: Annotated[str, typer.Option(help="8,16,24 or 1..24.")] = "8,16,24",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Time to target, energy and cost over pitch, length, layers, topology and devices; the Pareto front."""
+    from dielet.cli import counts
+    from dielet.projection.codesign import codesign as search
+
+    answer = search(
+        model,
+        system=system,
+        technology=technology,
+        pitch_m=_lengths(pitch),
+        length_m=_lengths(length),
+        layers=counts(layers, "layers"),
+        topology=topology.split(","),
+        devices=counts(devices),
+    )
+    _show(answer, as_json, _points)
+
+
+def _lengths(text: str) -> list[float]:
+    from dielet._core import parse_quantity
+
+    low, dots, high = text.partition("..")
+    if not dots:
+        return [parse_quantity(part, "length") for part in text.split(",")]
+    import numpy as np
+
+    ends = parse_quantity(low, "length"), parse_quantity(high, "length")
+    return [float(value) for value in np.geomspace(*ends, 5)]
+
+
+def _points(answer: Mapping[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for column in (
+        "pitch",
+        "length",
+        "layers",
+        "topology",
+        "devices",
+        "time",
+        "energy",
+        "cost",
+        "crossover",
+        "",
+    ):
+        table.add_column(column, justify="right")
+    for point in answer["points"]:
+        table.add_row(
+            _text(point["pitch_m"], "length"),
+            _text(point["length_m"], "length"),
+            str(point["layers"]),
+            point["topology"],
+            str(point["devices"]),
+            _text(point["time_to_target_s"], "time"),
+            _text(point["energy_j"], "energy"),
+            _text(point["cost_usd"], "price"),
+            str(point["crossover_devices"] or "-"),
+            "front" if point["pareto"] else "",
+        )
+    Console().print(table)
 
 
 def _show(answer: Mapping[str, Any], as_json: bool, table: Any) -> None:

@@ -29,7 +29,7 @@ def resistance(w: float, t: float, frequency: float) -> float:
     return float(rho / (w * t - (w - 2 * depth) * (t - 2 * depth)))
 
 
-def s_matrix(  # noqa: PLR0917
+def s_matrix(
     c: Array, inductance: Array, r: float, g: Array, length: float, frequency: float, z0: float
 ) -> NDArray[np.complex128]:
     """Ports 0..n-1 near, n..2n-1 far, from the chain matrix expm(-l [[0, Z], [Y, 0]])."""
@@ -50,7 +50,7 @@ def s_matrix(  # noqa: PLR0917
     return np.linalg.solve(left, right)
 
 
-def scattering(  # noqa: PLR0917
+def scattering(
     c: Array, eps: float, w: float, t: float, length: float, frequency: Array, z0: float = 50.0
 ) -> dict[str, Array]:
     """Loss of the middle line, near and far crosstalk from one neighbour, in dB."""

@@ -54,9 +54,7 @@ def joined(parts: list[Panels]) -> Panels:
     return Panels(*(np.concatenate([getattr(p, k) for p in parts]) for k in ("start", "end", "owner")))
 
 
-def bus(  # noqa: PLR0917
-    w: float, s: float, t: float, h: float, lines: int = 5, per_side: int = 14
-) -> Panels:
+def bus(w: float, s: float, t: float, h: float, lines: int = 5, per_side: int = 14) -> Panels:
     """`lines` equal rectangles of width w, thickness t, gap s, their bottom h above the plane y = 0."""
     parts = []
     for k in range(lines):

@@ -1,7 +1,7 @@
 """Resistance and inductance of one wire over an ideal plane, by filaments that share its current.
 
-An oracle for the skin effect: the cross-section is cut into rectangles of even current density that couple by their
-mean distance; the plane enters by the image of each.
+An oracle for the skin effect: the cross-section is cut into rectangles of even current density that couple
+by their mean distance; the plane enters by the image of each.
 """
 
 import numpy as np

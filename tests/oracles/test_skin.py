@@ -28,7 +28,7 @@ def through(r: Array, inductance: Array, c: float, length: float, z0: float = 50
 
 
 @pytest.mark.parametrize(("width", "shortfall"), [(1.0, 0.08), (2.0, 0.20), (5.0, 0.27)])
-def test_the_shell_falls_short_of_the_filaments_but_the_loss_hardly_moves(width: float, shortfall: float) -> None:
+def test_the_shell_falls_short_but_the_loss_hardly_moves(width: float, shortfall: float) -> None:
     thickness, height = min(width, 2.0), min(width, 1.5)
     w, t, h = width * UM, thickness * UM, height * UM
     r, inductance = impedance(w, t, h, resistivity(w, t), FREQUENCY, (20, 16))
@@ -40,6 +40,6 @@ def test_the_shell_falls_short_of_the_filaments_but_the_loss_hardly_moves(width:
     external = np.full(len(FREQUENCY), solver.MU0 * EPS / c)
     internal = (inductance - external) / external
     lost = through(shell, external, c, 500 * UM) - through(r, inductance, c, 500 * UM)
-    print(f"\nwidth {width} um: R {np.round(shell / r - 1, 3)}, inside L {np.round(internal, 3)}, dB {np.round(lost, 3)}")
+    print(f"\n{width} um: R {np.round(shell / r - 1, 3)}, L {np.round(internal, 3)}, dB {np.round(lost, 3)}")
     assert np.all(internal > 0)
     assert np.max(np.abs(lost)) < 0.2
