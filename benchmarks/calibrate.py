@@ -257,9 +257,7 @@ def transfer(board: Board, fits: dict[str, Fit], path: Path) -> None:
 
 def main() -> None:
     """Parse the command line and calibrate."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device", nargs="*", help="names of BOARDS; all by default")
     parser.add_argument("--gemm", type=Path, default=SHARED, help="the measurements")
     options = parser.parse_args()

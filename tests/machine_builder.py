@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from fabric_builder import tier
-
 from dielet.hardware.device import Device
 from dielet.hardware.system import System
+from fabric_builder import tier
 
 NUMBERS = ("fp32", "fp16", "bf16")
 RATES = ("peak", "memory_bandwidth", "inner_bandwidth", "outer_bandwidth", "copy")

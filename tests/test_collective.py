@@ -29,9 +29,7 @@ def test_the_least_of_the_algorithms_is_taken() -> None:
     machine, sizes = load_system("dgx-h100"), np.geomspace(1e2, 1e10, 30)
     best = collective_s(machine, "all-reduce", sizes, devices=64)
     names = ["ring", "tree", "chain", "hierarchical", "per-dimension", "direct", "in-switch"]
-    columns = [
-        collectives(machine, "all-reduce", sizes, devices=64, algorithm=name).seconds for name in names
-    ]
+    columns = [collectives(machine, "all-reduce", sizes, devices=64, algorithm=name).seconds for name in names]
     assert np.array_equal(best, np.nanmin(columns, axis=0))
 
 

@@ -49,9 +49,7 @@ def test_a_thin_product_is_bound_by_memory():
 
 
 def test_a_format_the_device_lacks_is_refused():
-    with pytest.raises(
-        SpecError, match=r"device `v100-sxm2-16gb` has no rate for bf16: use one of fp32, fp16"
-    ):
+    with pytest.raises(SpecError, match=r"device `v100-sxm2-16gb` has no rate for bf16: use one of fp32, fp16"):
         gemm_time_s(load_device("v100-sxm2-16gb"), "bf16", m=1, n=1, k=1)
     with pytest.raises(SpecError, match="number format `int4` is unknown"):
         gemm_time_s(load_device("v100-sxm2-16gb"), "int4", m=1, n=1, k=1)

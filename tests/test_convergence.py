@@ -100,9 +100,7 @@ def test_stand_in_is_resnet_50_and_says_so():
 def test_recalled_points_are_labelled_and_give_the_published_gain():
     curve = load_curve("inception-v3-recalled")
     assert curve.confidence == "recalled (low)"
-    assert [point.source for point in curve.points if "inferred" in point.source] == [
-        "inferred, not recalled"
-    ]
+    assert [point.source for point in curve.points if "inferred" in point.source] == ["inferred, not recalled"]
     assert 1.32 / 2 * curve.epochs(65_536) / curve.epochs(32_768) - 1 == pytest.approx(0.265, abs=1e-9)
 
 

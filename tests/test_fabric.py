@@ -55,9 +55,7 @@ def test_any_fabric_replaces_any_innermost_tier(name: str, machine: str) -> None
 def test_fabrics_differ_by_their_wires() -> None:
     times = {
         name: float(
-            collectives(
-                load_system("si-if-waferscale-24", fabric=name), "all-reduce", [1e9], devices=24
-            ).seconds[0]
+            collectives(load_system("si-if-waferscale-24", fabric=name), "all-reduce", [1e9], devices=24).seconds[0]
         )
         for name in ("pcb", "si-if")
     }

@@ -60,9 +60,7 @@ def test_the_packaged_profile_equals_the_fused_table(shared):
     times = sorted((op["work"]["forward_s"] * 1e3, op["work"]["backward_s"] * 1e3) for op in ops)
     expected = sorted((float(row["fw_ms"]), float(row["bw_ms"])) for row in rows)
     assert times == [pytest.approx(pair) for pair in expected]
-    sizes = sorted(
-        e * 4e-6 for e, k in zip(table["output_elements"], table["kind"], strict=True) if k == "measured"
-    )
+    sizes = sorted(e * 4e-6 for e, k in zip(table["output_elements"], table["kind"], strict=True) if k == "measured")
     assert sizes == pytest.approx(sorted(float(row["out_MB_per_sample"]) for row in rows), abs=6e-5)
 
 

@@ -1,16 +1,16 @@
 """Bytes on a device, to the byte.
 
 Activations of a transformer layer: Korthikanti et al., Reducing Activation Recomputation in Large Transformer
-Models, 2022, table 2. Model states: Rajbhandari et al., ZeRO, SC 2020, figure 1. One layer more minus one layer
-less leaves a layer, whatever embedding and head keep.
+Models, 2022, table 2. Model states: Rajbhandari et al., ZeRO, SC 2020, figure 1. One layer
+more minus one layer less leaves a layer, whatever embedding and head keep.
 """
 
 import pytest
-from gpt_builder import GPT, gpt, plan_of, price
 
 from dielet import _core
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from gpt_builder import GPT, gpt, plan_of, price
 
 GIB = 2**30
 TERMS = ("weights", "gradients", "optimizer", "activations", "transient")
@@ -110,8 +110,8 @@ def test_gpipe_keeps_all_micro_batches(system, p, m):
 @pytest.mark.parametrize("v", [2, 3])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_interleaving_keeps_more(system, p, v, rounds):
-    """`min(m v, 2 (p - i - 1) + (v - 1) p + 1)` chunks of `1/v` of a stage's layers; on stage 0 and for large m that
-    is `L (1 + (p - 1) / (p v))` layers (Korthikanti et al., section 4.2.3)."""
+    """`min(m v, 2 (p - i - 1) + (v - 1) p + 1)` chunks of `1/v` of a stage's layers; on stage 0 and for
+    large m that is `L (1 + (p - 1) / (p v))` layers (Korthikanti et al., section 4.2.3)."""
     n, m = p * v, p * rounds
     few, many = (activations(system, layers=layers, pp=p, virtual_stages=v, batch=m) for layers in (n, 2 * n))
     each = kept(1, False) / B
@@ -205,3 +205,13 @@ def test_big_lstm_with_sparse_gradients_fits_a_v100():
     stage = stages(model, system, "fp32")[0]
     assert stage["gradients"] < stage["weights"] / 3
     assert stage["weights"] == stage["optimizer"] == 4 * model.parameters()["total"]
+
+
+def test_longer_samples_touch_more_rows():
+    """A token more is a row of the embedding and one of the output layer; sampled classes stay."""
+    model, system = load_model("big-lstm"), load_system("dgx1-v100")
+    sequence = model.to_dict()["sequence"]
+    one, two = (
+        stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2)
+    )
+    assert two - one == 4 * 8 * sequence * (1024 + 1024 + 1)

@@ -192,9 +192,7 @@ def test_an_unknown_name_gets_the_nearest():
         load_model("qqq")
 
 
-@pytest.mark.parametrize(
-    ("name", "sequence"), [("gpt3-175b", 4096), ("gnmt", 0), ("gnmt", -1), ("vgg-16", 10)]
-)
+@pytest.mark.parametrize(("name", "sequence"), [("gpt3-175b", 4096), ("gnmt", 0), ("gnmt", -1), ("vgg-16", 10)])
 def test_a_sequence_that_cannot_be_is_refused(name, sequence):
     with pytest.raises(ModelError, match=f"{name}.*{sequence}|{sequence}.*{name}"):
         load_model(name, sequence=sequence)

@@ -4,11 +4,11 @@ import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.pipeline_simulation import ends
 
 from dielet import _core
 from dielet.errors import DieletError
 from dielet.model import from_networkx
+from oracles.pipeline_simulation import ends
 
 TIMES = st.floats(0.0, 10.0, allow_subnormal=False)
 

@@ -70,9 +70,7 @@ def test_gnmt_gain_by_device_count(devices, gain):
     assert eq.hybrid_gain_under_hyperbola(devices / 2, 2, 1.15, B, B_C) == pytest.approx(gain, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("mp_speedup", "critical", "b", "devices"), [(1.32, 47_080, 64, 1563), (1.22, 5000, 128, 138)]
-)
+@pytest.mark.parametrize(("mp_speedup", "critical", "b", "devices"), [(1.32, 47_080, 64, 1563), (1.22, 5000, 128, 138)])
 def test_other_crossovers(mp_speedup, critical, b, devices):
     assert eq.crossover_devices(2, mp_speedup, b, critical) == pytest.approx(devices, abs=1)
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -27,7 +28,7 @@ SECOND = "pip install '.[test]' && pytest"
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [body for _, tongue, body in FENCE.findall(page.read_text("utf-8")) if tongue == language]
+    return [textwrap.dedent(body) for _, tongue, body in FENCE.findall(page.read_text("utf-8")) if tongue == language]
 
 
 def console_lines(page: Path) -> list[str]:
@@ -63,6 +64,10 @@ def test_the_shell_is_cut_as_a_shell_would() -> None:
     assert pieces("a 'b && c' && d | e > f") == ["a 'b && c'", "d", "e "]
 
 
+def title(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 def pages_with(language: str) -> list[Path]:
     return [page for page in PAGES if page.is_file() and blocks(page, language)]
 
@@ -70,21 +75,21 @@ def pages_with(language: str) -> list[Path]:
 # Python
 
 
-@pytest.mark.parametrize("page", pages_with("python"), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", pages_with("python"), ids=title)
 def test_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__readme__"}
     for number, block in enumerate(blocks(page, "python"), start=1):
-        title = f"{page.name}, python block {number}"
+        place = f"{page.name}, python block {number}"
         if ">>>" in block:
-            run_examples(block, names, title)
+            run_examples(block, names, place)
         elif page == README or "import" in block or len(names) > 2:
-            exec(compile(block, title, "exec"), names)
+            exec(compile(block, place, "exec"), names)
         else:
             # A fragment that stands for a place in a file.
-            compile(block, title, "exec")
+            compile(block, place, "exec")
     capsys.readouterr()
 
 
@@ -128,9 +133,7 @@ def fault(command: list[str]) -> str | None:
 
 def missing_extra(words: list[str]) -> str | None:
     known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    asked = {
-        extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")
-    }
+    asked = {extra for word in words for found in re.findall(r"\[(.*?)\]", word) for extra in found.split(",")}
     return f"no extra {asked - known.keys()}" if asked - known.keys() else None
 
 
@@ -144,7 +147,7 @@ def missing_option(words: list[str]) -> str | None:
     return f"no option {missing}" if missing else None
 
 
-@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", pages_with("console"), ids=title)
 def test_commands_of_a_page_exist(page: Path) -> None:
     faults = {" ".join(command): fault(command) for command in commands(page)}
     assert faults
@@ -162,7 +165,7 @@ def places(page: Path) -> set[str]:
     return {place for place in PLACE.findall(text) if not re.search(r"[A-Z]{3}(?!.*\.md$)", place)} | linked
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file()], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file()], ids=title)
 def test_places_that_a_page_names_exist(page: Path) -> None:
     assert [place for place in sorted(places(page)) if not (ROOT / place).exists()] == []
 

@@ -176,9 +176,7 @@ def test_gnmt_attention():
 
 @pytest.mark.parametrize(("name", "tokens", "gigaflops"), [("gnmt", 25, 6.38), ("gnmt", 50, 12.76)])
 def test_gnmt_work_of_a_sentence_pair(name, tokens, gigaflops):
-    assert load_model(name, sequence=tokens).forward_flops_per_sample / 1e9 == pytest.approx(
-        gigaflops, rel=2e-3
-    )
+    assert load_model(name, sequence=tokens).forward_flops_per_sample / 1e9 == pytest.approx(gigaflops, rel=2e-3)
 
 
 def test_gnmt_8x8_work_of_a_sentence_pair():

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dielet.model import load_model, model_names
     from dielet.projection import Answer, Priced
     from dielet.projection.plan import plan
+    from dielet.projection.columns import price_columns
     from dielet.projection.price import price
     from dielet.technology import compare, fabric, wafer
 
@@ -32,6 +33,7 @@ _HOMES = {
     "model_names": "model",
     "plan": "projection",
     "price": "projection",
+    "price_columns": "projection.columns",
     "system_names": "hardware.system",
     "wafer": "technology",
 }
@@ -60,6 +62,7 @@ __all__ = [
     "model_names",
     "plan",
     "price",
+    "price_columns",
     "system_names",
     "wafer",
 ]

@@ -6,6 +6,39 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Device",
+    "Fabric",
+    "Model",
+    "System",
+    "__version__",
+    "build_profile",
+    "collective_columns",
+    "crossover_batch_ratio",
+    "crossover_devices",
+    "dp_speedup",
+    "dp_speedup_limit",
+    "dp_speedup_under_hyperbola",
+    "epochs_over_minimum",
+    "format_quantity",
+    "gemm_time_s",
+    "hybrid_gain",
+    "hybrid_gain_under_hyperbola",
+    "hybrid_speedup",
+    "op_costs",
+    "parse_quantity",
+    "place_check",
+    "place_solve",
+    "place_training_step",
+    "price",
+    "required_epochs_ratio",
+    "required_mp_speedup",
+    "serial_plan",
+    "stream_time_s",
+    "training_time_s",
+    "workers",
+]
+
 __version__: Final[str]
 build_profile: Final[str]
 
@@ -145,6 +178,16 @@ def price_columns(
 def workers(
     model: Model, system: System, request: Mapping[str, Any], devices: NDArray[np.uint64]
 ) -> dict[str, Any]: ...
+
+# pipeline
+def pipeline_ends_s(
+    forward: list[float],
+    backward: list[float],
+    send: list[float],
+    stages: int,
+    micro_batches: int,
+    schedule: str,
+) -> list[float]: ...
 
 # link
 @final

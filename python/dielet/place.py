@@ -207,9 +207,7 @@ def _states_times(tasks: TaskGraph, bandwidth: float | None) -> bool:
     return timed and (not sized or bandwidth is None)
 
 
-def _ops_and_tensors(
-    tasks: TaskGraph, devices: int, timed: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _ops_and_tensors(tasks: TaskGraph, devices: int, timed: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     index = {op.id: i for i, op in enumerate(tasks.ops)}
     groups = {name: k for k, name in enumerate(sorted({op.group for op in tasks.ops if op.group is not None}))}
     tensors = [_tensor(tensor, index, timed) for tensor in tasks.tensors]

@@ -60,9 +60,7 @@ def _text(kind: str, noun: str, name: str) -> tuple[str, str]:
         return _folder(kind).joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
     path = Path(name)
     if path.suffix != ".toml":
-        raise SpecError(
-            f"no {noun} `{name}`: use one of {', '.join(_names(kind))}, or a path to a .toml file"
-        )
+        raise SpecError(f"no {noun} `{name}`: use one of {', '.join(_names(kind))}, or a path to a .toml file")
     try:
         return path.read_text(encoding="utf-8"), name
     except OSError as error:
@@ -182,8 +180,8 @@ def fabric_on_wires(text: str) -> _core.Fabric:
     """A fabric from a technology and a geometry, as in `si-if:pitch=4um,layers=2`.
 
     Keys: pitch, length, layers, width, thickness, height, planes, shielded, and topology, die (area of
-    a device), share (of the die's edge that serves the tier; memory takes the rest, half if left out). Topology and the
-    constants of the library are those of the fabric of that name, or of `si-if`.
+    a device), share (of the die's edge that serves the tier;
+    memory takes the rest, half if left out). Topology and the constants of the library are those of the fabric of that name, or of `si-if`.
 
     >>> fabric_on_wires("si-if:pitch=4um,layers=2").name
     'si-if:pitch=4um,layers=2'

@@ -189,9 +189,7 @@ def torus_all_to_all(sizes: tuple[int, ...], rate: float, message: float) -> flo
         for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
             a, b = here // stride % size, target // stride % size
             ahead, back = (b - a) % size, (a - b) % size
-            ways = (
-                [(1, ahead), (-1, back)] if ahead == back else [(1, ahead)] if ahead < back else [(-1, back)]
-            )
+            ways = [(1, ahead), (-1, back)] if ahead == back else [(1, ahead)] if ahead < back else [(-1, back)]
             for move, hops in ways:
                 for hop in range(hops):
                     at = here + ((a + move * hop) % size - a) * stride
@@ -235,9 +233,7 @@ def serpentine(rows: int, cols: int) -> list[int]:
     return [row * cols for row in range(rows)] + back
 
 
-def per_dimension_pass(
-    rows: int, cols: int, rate: float, delay: float, message: float, *, closed: bool
-) -> float:
+def per_dimension_pass(rows: int, cols: int, rate: float, delay: float, message: float, *, closed: bool) -> float:
     """Half the message takes rows first, half columns first; a phase ends with the slower half."""
     network = grid((cols, rows), rate, delay, closed=closed)
     lines = [[row * cols + col for col in range(cols)] for row in range(rows)]

@@ -16,9 +16,7 @@ rates = st.floats(1e8, 1e12)
 delays = st.floats(1e-8, 1e-4)
 
 
-def seconds(
-    machine: System, operation: str, message: float, algorithm: str | None = None, **group: int
-) -> float:
+def seconds(machine: System, operation: str, message: float, algorithm: str | None = None, **group: int) -> float:
     answer = collectives(machine, operation, [message], algorithm=algorithm, **group)  # type: ignore[arg-type]
     return float(answer.seconds[0])
 
@@ -52,9 +50,7 @@ def test_part_of_a_ring_is_folded(ranks: int, more: int, size: float, rate: floa
 
 @FAST
 @given(st.sampled_from([(2, 2), (2, 5), (4, 3), (4, 6)]), messages, rates, delays)
-def test_a_mesh_has_a_cycle_used_both_ways(
-    shape: tuple[int, int], size: float, rate: float, delay: float
-) -> None:
+def test_a_mesh_has_a_cycle_used_both_ways(shape: tuple[int, int], size: float, rate: float, delay: float) -> None:
     rows, cols = shape
     machine = system(tier("mesh", rows * cols, bandwidth=rate, latency=delay, shape=[rows, cols]))
     network = simulate.grid((cols, rows), rate, delay, closed=False)
@@ -65,9 +61,7 @@ def test_a_mesh_has_a_cycle_used_both_ways(
 
 @FAST
 @given(st.integers(2, 5), st.integers(2, 6), st.booleans(), messages, rates)
-def test_a_pass_by_dimension_is_the_simulated_one(
-    rows: int, cols: int, closed: bool, size: float, rate: float
-) -> None:
+def test_a_pass_by_dimension_is_the_simulated_one(rows: int, cols: int, closed: bool, size: float, rate: float) -> None:
     kind, shape = ("torus", [cols, rows]) if closed else ("mesh", [rows, cols])
     machine = system(tier(kind, rows * cols, bandwidth=rate, shape=shape))
     simulated = 2 * simulate.per_dimension_pass(rows, cols, rate, 0.0, size, closed=closed)
@@ -92,18 +86,14 @@ def test_hierarchical_is_the_simulated_one(
 
 @FAST
 @given(st.sampled_from([2, 4, 8]), st.sampled_from([1, 2, 4, 8]), st.integers(2, 4), messages, rates)
-def test_groups_share_the_links_of_their_node(
-    width: int, stride: int, units: int, size: float, outer: float
-) -> None:
+def test_groups_share_the_links_of_their_node(width: int, stride: int, units: int, size: float, outer: float) -> None:
     stride = min(stride, width)
     ranks = width * units
     machine = system(tier("switch", width, bandwidth=1e15), tier("switch", None, bandwidth=outer))
     network = simulate.nodes(ranks, width, (1e15, 0.0), (outer, 0.0))
     groups = [list(range(start, ranks, stride)) for start in range(stride)]
     simulated = simulate.simultaneous_rings(network, groups, size)
-    modelled = seconds(
-        machine, "all-gather", size, "ring", devices=ranks, size=ranks // stride, stride=stride
-    )
+    modelled = seconds(machine, "all-gather", size, "ring", devices=ranks, size=ranks // stride, stride=stride)
     assert modelled == pytest.approx(simulated)
 
 
@@ -161,9 +151,7 @@ def test_an_exchange_over_nodes_fills_the_busiest_port(
 
 @FAST
 @given(st.integers(2, 6), st.floats(1e6, 1e10), rates, delays)
-def test_a_chain_is_close_to_the_best_number_of_pieces(
-    ranks: int, size: float, rate: float, delay: float
-) -> None:
+def test_a_chain_is_close_to_the_best_number_of_pieces(ranks: int, size: float, rate: float, delay: float) -> None:
     machine = system(tier("ring", 2 * ranks, bandwidth=rate, latency=delay))
     modelled = seconds(machine, "all-reduce", size, "chain", devices=ranks)
     pieces = sorted({max(1, round(2**power)) for power in np.arange(0, 9, 0.5)})
@@ -188,9 +176,7 @@ def test_rings_of_a_graph_are_packed_to_the_optimum(counts: list[int]) -> None:
         1.5
         * 1e9
         / 1e9
-        / float(
-            collectives(machine, "all-reduce", [1e9], devices=4, placed=False, algorithm="ring").seconds[0]
-        )
+        / float(collectives(machine, "all-reduce", [1e9], devices=4, placed=False, algorithm="ring").seconds[0])
     )
     assert found == pytest.approx(most)
 
@@ -206,9 +192,7 @@ def fabrics(draw: st.DrawFn) -> tuple[list[dict[str, object]], int]:
     if kind in {"mesh", "torus"}:
         inner["shape"] = list(shape)
     tiers = [inner] + (
-        [{"topology": "switch", "members": None, "ports": draw(st.integers(1, 4))}]
-        if draw(st.booleans())
-        else []
+        [{"topology": "switch", "members": None, "ports": draw(st.integers(1, 4))}] if draw(st.booleans()) else []
     )
     for one in tiers:
         one |= {

@@ -26,10 +26,7 @@ def bus_gb_per_s(system: str, devices: int, size: float, *, placed: bool = True)
 def test_dgx1_all_reduce_of_the_first_gpus() -> None:
     for devices, measured in DGX1.items():
         ours = bus_gb_per_s("dgx1-v100", devices, GIB, placed=False)
-        print(
-            f"DGX-1V, {devices} GPUs, 1 GiB: {ours:6.1f} GB/s, measured {measured:6.1f}, "
-            f"{ours / measured - 1:+.1%}"
-        )
+        print(f"DGX-1V, {devices} GPUs, 1 GiB: {ours:6.1f} GB/s, measured {measured:6.1f}, {ours / measured - 1:+.1%}")
         assert ours == pytest.approx(measured, rel=0.20)
 
 
@@ -55,9 +52,7 @@ CURVES = [
     Curve("dgx-a100", "A100-SXM4-80GB", "aiconfigurator-nccl", "all-to-all", 1, 0.20, 0.50, False),
     Curve("dgx-a100", "A100-SXM4-40GB", "superbenchmark-testdata", "all-reduce", 1, 0.10, 0.40, False, 4e6),
     Curve("dgx-a100", "A100-SXM4-40GB", "superbenchmark-testdata", "all-gather", 1, 0.15, 0.40, False, 4e6),
-    Curve(
-        "dgx-a100", "A100-SXM4-40GB", "superbenchmark-testdata", "reduce-scatter", 1, 0.15, 0.40, False, 4e6
-    ),
+    Curve("dgx-a100", "A100-SXM4-40GB", "superbenchmark-testdata", "reduce-scatter", 1, 0.15, 0.40, False, 4e6),
     Curve("dgx-a100", "A100", "stas00-ml-engineering", "all-reduce", 1, 0.15, 0.40, False, 4e6),
     Curve("dgx-h100", "H100 80GB HBM3", "aiconfigurator-nccl", "all-reduce", 1, 0.15, 0.35, True),
     Curve("dgx-h100", "H100 80GB HBM3", "aiconfigurator-nccl", "all-gather", 1, 0.15, 0.30, True),
@@ -100,9 +95,7 @@ def errors(curve: Curve, path: Path) -> NDArray[np.float64]:
     return np.concatenate(out)
 
 
-@pytest.mark.parametrize(
-    "curve", CURVES, ids=lambda curve: f"{curve.hardware}-{curve.source}-{curve.operation}"
-)
+@pytest.mark.parametrize("curve", CURVES, ids=lambda curve: f"{curve.hardware}-{curve.source}-{curve.operation}")
 def test_published_curve(curve: Curve, shared: Path) -> None:
     error = errors(curve, shared / "data/measurements/collectives.tsv")
     median, decile = float(np.median(np.abs(error))), float(np.quantile(np.abs(error), 0.9))

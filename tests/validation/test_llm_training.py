@@ -1,7 +1,8 @@
-"""Steps of GPT and Llama-like models against two published sweeps, sampled evenly; errors are printed (`pytest -s`).
+"""Steps of GPT and Llama-like models against two published sweeps, sampled evenly; all printed (`pytest -s`).
 
-Nothing is fitted on these rows. A sweep has corners that no trainer would choose; the bounds are loose and say what
-was reached.
+Nothing is fitted on these rows. Groups, the limit of 5 ms a layer and the bounds were chosen after the errors
+were seen and say what was reached; errors over all rows, and how the limit matters, are in
+`docs/validation.md`.
 """
 
 import csv
@@ -12,13 +13,12 @@ from functools import cache
 from importlib import resources
 
 import numpy as np
-import pytest
-from gpt_builder import plan_of
 
 from dielet import _core
 from dielet.hardware.device import load_device
 from dielet.hardware.system import System, load_system
 from dielet.model import Model, Transformer
+from gpt_builder import plan_of
 
 ROWS = 100
 # Groups by what a layer takes per micro-batch.
@@ -139,8 +139,9 @@ def report_all(title, found, refused):
     for run in sorted(found, key=lambda run: -abs(np.log1p(run.error)))[:8]:
         row = run.row
         print(
-            f"  {run.error:+.0%} h{row['hidden']} L{row['layers']} gpus {row['gpus']} tp {row['tp']} pp {row['pp']} "
-            f"mbs {row['mbs']} gbs {row['gbs']}: {run.step['step_s']:.3f} s for {run.seconds:.3f} s; {terms(run)}"
+            f"  {run.error:+.0%} h{row['hidden']} L{row['layers']} gpus {row['gpus']} "
+            f"tp {row['tp']} pp {row['pp']} mbs {row['mbs']} gbs {row['gbs']}: "
+            f"{run.step['step_s']:.3f} s for {run.seconds:.3f} s; {terms(run)}"
         )
     return report(f"  all of {title}", found)
 
@@ -160,8 +161,8 @@ def a100():
 
 
 def h100(row):
-    """Every run states the bus bandwidth of an all-reduce of 1 GiB over all its devices: what the nodes had to each
-    other on the day, from 341 GB/s on 2 nodes to 13 GB/s on 64."""
+    """Every run states the bus bandwidth of an all-reduce of 1 GiB over all its devices: what the nodes had
+    to each other on the day, from 341 GB/s on 2 nodes to 13 GB/s on 64."""
     found = re.search(r"world AR ([0-9.]+)", row["notes"])
     if int(row["gpus"]) <= 8 or not found:
         return load_system("dgx-h100")
@@ -180,13 +181,13 @@ def test_megatron_on_a100(shared):
     assert order > 0.85
     assert all(run.error < 0.25 for run in found)
     busy = [run for run in found if run.layer_ms >= 5.0]
-    median, worst, order = report("Megatron-DeepSpeed, a layer takes 5 ms or more", busy)
+    median, _, _ = report("Megatron-DeepSpeed, a layer takes 5 ms or more", busy)
     assert len(busy) > 15
     assert median < 0.25
 
 
 def test_nanotron_on_h100(shared):
-    """The sweep behind the Ultra-Scale Playbook of Hugging Face: nanotron, Llama-like models, 8 to 512 GPUs."""
+    """The sweep behind Hugging Face's Ultra-Scale Playbook: nanotron, Llama-like models, 8 to 512 GPUs."""
     core = sample(shared, "hf-nanotron-playbook", lambda row: row["core"] == "yes")
     alone = sample(shared, "hf-nanotron-playbook", lambda row: row["core"] == "yes" and int(row["gpus"]) <= 8)
 

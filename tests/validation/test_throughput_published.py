@@ -1,13 +1,13 @@
 """Throughput of whole networks against published figures; every row is printed (`pytest -s`)."""
 
 import pytest
-from gpt_builder import plan_of, price
 
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from gpt_builder import plan_of, price
 
-# TensorFlow benchmarks page, 2017: tf_cnn_benchmarks on DGX-1 (P100), synthetic data. ResNet-50 and VGG-16 at 32 and
-# 64 images are what the P100's kernel overhead and convolution efficiency were fitted on; Inception-V3 was not.
+# TensorFlow benchmarks page, 2017: tf_cnn_benchmarks on DGX-1 (P100), synthetic data. ResNet-50 and VGG-16 at
+# 32 and 64 images are what the P100's host overhead and convolution efficiency were fitted on.
 INCEPTION_P100 = {64: 142.0, 32: 128.0}
 FITTED_P100 = {
     ("resnet-50", 64): 219.0,
@@ -61,7 +61,7 @@ def test_the_networks_that_the_p100_was_fitted_on():
 
 @pytest.mark.parametrize("precision", ["fp32", "mixed"])
 def test_resnet_50_on_a_v100(precision):
-    """Frameworks differ by as much as the model may: the middle one of three counts."""
+    """The middle one of three frameworks counts: chosen after MXNet's -15.4 % in mixed precision was seen."""
     errors = []
     for framework, number, batch, published in RESNET_V100:
         if number == precision:
@@ -81,7 +81,7 @@ def test_gnmt_on_one_v100(system, precision):
 
 
 def efficiencies(system, precision):
-    """(devices, modelled, published) scaling efficiency, and the modelled and published addition to the step."""
+    """(devices, modelled, published) scaling efficiency; prints how much longer the step is, too."""
     published = GNMT[system, precision]
     one = priced("gnmt", system, precision, 128)
     for n in sorted(set(published) - {1}):
@@ -95,7 +95,8 @@ def efficiencies(system, precision):
         ]
         print(
             f"gnmt, {system}, {precision}, {n:2d} devices: SE {ours:.3f}, published {theirs:.3f}, "
-            f"{100 * (ours - theirs):+.1f} points; step longer by {longer[0]:.1f} ms, published {longer[1]:.1f} ms"
+            f"{100 * (ours - theirs):+.1f} points; "
+            f"step longer by {longer[0]:.1f} ms, published {longer[1]:.1f} ms"
         )
         yield n, ours, theirs
 
@@ -107,7 +108,7 @@ def test_scaling_efficiency_of_gnmt_in_fp32(system):
 
 @pytest.mark.parametrize("system", ["dgx1-v100", "dgx2-v100"])
 def test_scaling_efficiency_of_gnmt_in_mixed_precision(system):
-    """Within 10 points on 4 devices. On 8 and 16 the published step grows by some 15 ms that fp32, whose kernels are
-    three times as long, does not show: `docs/validation.md`."""
+    """Within 10 points on 4 devices. On 8 and 16 the target is missed by some 5 points, for unknown
+    reasons; the bound there was set after the errors were seen: `docs/validation.md`."""
     for n, ours, theirs in efficiencies(system, "mixed"):
         assert 0 < ours - theirs < (0.10 if n == 4 else 0.16)

@@ -147,9 +147,7 @@ class Curve:
             return self.dataset.samples
         if self.nominal_epoch:
             return NOMINAL_EPOCH_SAMPLES
-        raise SpecError(
-            f"curve `{self.name}` counts epochs but its data set has no size: give the samples of an epoch"
-        )
+        raise SpecError(f"curve `{self.name}` counts epochs but its data set has no size: give the samples of an epoch")
 
     @property
     def pooled(self) -> bool:

@@ -18,9 +18,7 @@ _SUFFIXES: Final = (".csv", ".toml")
 
 def curve_names() -> list[str]:
     """The curves that come with dielet, sorted."""
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml")
-    )
+    return sorted(entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
 
 
 def load_curve(name_or_path: str | Path, samples_per_epoch: float | None = None) -> Curve:

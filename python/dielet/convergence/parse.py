@@ -30,9 +30,7 @@ def curve_from_table(table: Mapping[str, Any], where: str) -> Curve:
     _one_of(texts["confidence"], CONFIDENCES, f"{where}: confidence")
     if ("points" in table) == ("hyperbola" in table):
         raise SpecError(f"{where}: give either `points` or `hyperbola`, not both and not neither")
-    constants, constants_range = (
-        _hyperbola(table["hyperbola"], where) if "hyperbola" in table else (None, None)
-    )
+    constants, constants_range = _hyperbola(table["hyperbola"], where) if "hyperbola" in table else (None, None)
     return Curve(
         **texts,
         dataset=_dataset(table.get("dataset", {}), where),
@@ -60,9 +58,7 @@ def curve_from_csv(text: str, where: str, samples_per_epoch: float | None = None
         source=where,
         confidence="read",
         unit=unit,
-        dataset=Dataset(
-            name="user's data", sample="sample", source=where, confidence="read", samples=samples
-        ),
+        dataset=Dataset(name="user's data", sample="sample", source=where, confidence="read", samples=samples),
         points=_enough(tuple(points), 2, where),
     )
 
@@ -131,9 +127,7 @@ def _hyperbola(table: Mapping[str, Any], where: str) -> tuple[Hyperbola, tuple[f
     low, high = _range(table.get("range", (1.0, 1e300)), f"{place}: range")
     if "anchor" not in table:
         return Hyperbola(_positive(table.get("minimum"), f"{place}: minimum"), critical), (low, high)
-    batch, value = (
-        _positive(table["anchor"].get(key), f"{place}: anchor.{key}") for key in ("batch", "value")
-    )
+    batch, value = (_positive(table["anchor"].get(key), f"{place}: anchor.{key}") for key in ("batch", "value"))
     return Hyperbola(value / (1.0 + batch / critical), critical), (low, high)
 
 

@@ -81,9 +81,7 @@ def crossover(curve: str, mp: float, mp_speedup: float, worker_batch: float) -> 
 
 
 @check
-def gain_under_hyperbola(
-    curve: str, devices: float, mp: float, mp_speedup: float, worker_batch: float
-) -> float:
+def gain_under_hyperbola(curve: str, devices: float, mp: float, mp_speedup: float, worker_batch: float) -> float:
     """Gain on `devices` in all under the hyperbola of a curve at scaling efficiency 1."""
     critical = load_curve(curve).hyperbola().critical_batch
     return equations.hybrid_gain_under_hyperbola(devices / mp, mp, mp_speedup, worker_batch, critical)

@@ -42,17 +42,14 @@ _TITLES: Final = {
     "supporting": "Supporting: our result agrees",
     "mentioning": "Mentioning: kept for context, or not independent",
 }
-_HEAD: Final = (
-    '<tr><th>claim</th><th class="n">claimed</th><th class="n">ours</th><th class="n">deviation</th></tr>'
-)
+_HEAD: Final = '<tr><th>claim</th><th class="n">claimed</th><th class="n">ours</th><th class="n">deviation</th></tr>'
 
 
 def html_page(findings: Sequence[Finding], version: str) -> str:
     """The whole page; contrasts come first, within a class the order of the ledger is kept."""
     groups = {name: [one for one in findings if one.verdict == name] for name in CLASSES}
     totals = "".join(
-        f'<span class="total"><span class="badge {name}">{name}</span> {len(groups[name])}</span>'
-        for name in _TITLES
+        f'<span class="total"><span class="badge {name}">{name}</span> {len(groups[name])}</span>' for name in _TITLES
     )
     sections = "\n".join(_section(name, groups[name]) for name in _TITLES if groups[name])
     return _PAGE.substitute(version=escape(version), totals=totals, sections=sections)
@@ -95,11 +92,7 @@ def claimed_text(finding: Finding, unit: bool = True) -> str:
     """The claimed value with its relation, as in `≥ 0.265`."""
     claim = finding.claim
     sign = {"=": "", ">=": "≥ ", "<=": "≤ "}[claim.relation]
-    return (
-        f"{sign}{number_text(claim.value, claim.unit if unit else '')}"
-        if claim.value is not None
-        else NOTHING
-    )
+    return f"{sign}{number_text(claim.value, claim.unit if unit else '')}" if claim.value is not None else NOTHING
 
 
 def number_text(value: float | None, unit: str = "") -> str:

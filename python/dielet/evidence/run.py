@@ -57,14 +57,10 @@ def judge(claim: Claim, ours: float | None) -> Finding:
         return Finding(claim, ours, None, "mentioning", "kept for its context: no check is possible")
     deviation = _deviation(ours, claim.value)
     if claim.borrowed:
-        reason = (
-            f"the check takes in the source's own numbers ({', '.join(claim.borrowed)}), so it proves nothing"
-        )
+        reason = f"the check takes in the source's own numbers ({', '.join(claim.borrowed)}), so it proves nothing"
         return Finding(claim, ours, deviation, "mentioning", reason)
     agrees = _agrees(claim, ours)
-    return Finding(
-        claim, ours, deviation, "supporting" if agrees else "contrasting", _reason(claim, deviation, agrees)
-    )
+    return Finding(claim, ours, deviation, "supporting" if agrees else "contrasting", _reason(claim, deviation, agrees))
 
 
 def _finding(claim: Claim) -> Finding:

@@ -109,9 +109,7 @@ def collectives(
             raise PlanError(f"`{name} = {count}` is out of range: at least 1")
     if not placed and (size, stride) != (devices, 1):
         raise PlanError("`placed=False` is one group of all devices: leave `size` and `stride` out")
-    columns = _core.collective_columns(
-        system, operation, messages.ravel(), devices, size, stride, placed, algorithm
-    )
+    columns = _core.collective_columns(system, operation, messages.ravel(), devices, size, stride, placed, algorithm)
     seconds, joules, algorithms = columns
     return Collectives(messages, seconds.reshape(messages.shape), joules.reshape(messages.shape), algorithms)
 
@@ -138,9 +136,7 @@ def _read(kind: str, name_or_path: str | Path) -> tuple[str, str]:
         return shipped.read_text(encoding="utf-8"), shipped.name
     path = Path(name_or_path)
     if not path.is_file():
-        raise FileError(
-            f"{kind} `{name_or_path}` is neither a file nor one of {', '.join(_names(f'{kind}s'))}"
-        )
+        raise FileError(f"{kind} `{name_or_path}` is neither a file nor one of {', '.join(_names(f'{kind}s'))}")
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as fault:

@@ -68,9 +68,7 @@ def _ordered(graph: networkx.DiGraph) -> list[Hashable]:
     added = {node: index for index, node in enumerate(graph)}
     rank = {node: graph.nodes[node].get("position", index) for node, index in added.items()}
     try:
-        return list(
-            networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node]))
-        )
+        return list(networkx.lexicographical_topological_sort(graph, key=lambda node: (rank[node], added[node])))
     except networkx.NetworkXUnfeasible:
         cycle = " -> ".join(str(tail) for tail, _ in networkx.find_cycle(graph))
         raise ModelError(f"the graph has a cycle through {cycle}: remove one of its edges") from None
@@ -81,9 +79,7 @@ def _rebuilt(graph: networkx.DiGraph, order: list[Hashable], name: str | None) -
     tree = {**graph.graph["model"], "ops": [_op(graph, node, position) for node in order]}
     held = [graph.nodes[node]["segment"] for node in order]
     tree["segments"] = [
-        {**segment, "ops": held.count(index)}
-        for index, segment in enumerate(tree["segments"])
-        if index in held
+        {**segment, "ops": held.count(index)} for index, segment in enumerate(tree["segments"]) if index in held
     ]
     return tree if name is None else {**tree, "name": name}
 
@@ -96,9 +92,7 @@ def _op(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int]) 
     return {**op, "inputs": [{**read, "op": position[read["op"]]} for read in op["inputs"]]}
 
 
-def _task(
-    graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int
-) -> measured.Task:
+def _task(graph: networkx.DiGraph, node: Hashable, position: dict[Hashable, int], batch: int) -> measured.Task:
     figures: dict[str, Any] = graph.nodes[node]
     name = str(node)
     forward = figures.get("forward_s", figures.get("time"))

@@ -66,13 +66,9 @@ class Transformer:
         if self.experts:
             self._refuse(not 1 <= self.top_k <= self.experts, "top_k", f"1 to its {self.experts} experts")
             self._refuse(self.expert_ffn < 1, "expert_ffn", "at least 1")
-            self._refuse(
-                not 0 <= self.dense_layers < self.layers, "dense_layers", f"below its {self.layers} layers"
-            )
+            self._refuse(not 0 <= self.dense_layers < self.layers, "dense_layers", f"below its {self.layers} layers")
         if self.positions:
-            self._refuse(
-                self.sequence > self.positions, "sequence", f"at most its {self.positions} positions"
-            )
+            self._refuse(self.sequence > self.positions, "sequence", f"at most its {self.positions} positions")
 
     def _refuse(self, wrong: bool, name: str, limit: str) -> None:
         if wrong:

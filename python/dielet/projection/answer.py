@@ -209,11 +209,11 @@ class Answer:
 
 
 def crossover(devices: NDArray[np.int64], dp: Choice, hybrid: Choice | None) -> int | None:
-    """The smallest count from which hybrid wins: the best hybrid on at most N devices beats the best data parallelism
-    on at most N, and does so at every larger count that the hybrid's workers use up.
+    """The smallest count from which hybrid wins.
 
-    (Where a count is no multiple of the worker, hybrid leaves devices idle, and near the crossover that alone would
-    let data parallelism lead by a hair.)
+    There the best hybrid on at most N devices beats the best data parallelism on at most N, and does so at every
+    larger count that the hybrid's workers use up. (Where a count is no multiple of the worker, hybrid leaves devices
+    idle, and near the crossover that alone would let data parallelism lead by a hair.)
     """
     if hybrid is None:
         return None
@@ -233,9 +233,7 @@ def _again(choice: Choice, curve: Curve, rule: Rule) -> Choice:
     known = np.isfinite(choice.step_s)
     epochs = np.full_like(choice.step_s, np.nan)
     epochs[known] = curve.epochs(choice.batch[known], rule)
-    return replace(
-        choice, epochs=epochs, time_to_target_s=choice.step_s * choice.steps_per_epoch * epochs
-    )
+    return replace(choice, epochs=epochs, time_to_target_s=choice.step_s * choice.steps_per_epoch * epochs)
 
 
 def _or_never(times: Floats) -> Floats:

@@ -32,9 +32,7 @@ def codesign(
     start = time.perf_counter()
     counts = sorted(devices)
     grid = itertools.product(pitch_m, length_m, layers, topology)
-    points = [
-        point for geometry in grid for point in _points(model, system, technology, geometry, counts, asked)
-    ]
+    points = [point for geometry in grid for point in _points(model, system, technology, geometry, counts, asked)]
     for point in points:
         point["pareto"] = _figures(point) is not None and not any(_beats(other, point) for other in points)
     return {
@@ -60,9 +58,7 @@ def _points(
     from dielet.projection.plan import plan
 
     pitch, length, layers, topology = geometry
-    fabric = load_fabric(
-        f"{technology}:pitch={pitch!r} m,length={length!r} m,layers={layers},topology={topology}"
-    )
+    fabric = load_fabric(f"{technology}:pitch={pitch!r} m,length={length!r} m,layers={layers},topology={topology}")
     given = dict(asked)
     at = {"pitch_m": pitch, "length_m": length, "layers": layers, "topology": topology}
     crossover = plan(model, system=system, fabric=fabric, devices=counts, **given).crossover_devices

@@ -32,7 +32,8 @@ class PriceColumns:
     @property
     def feasible(self) -> NDArray[np.bool_]:
         """Which plans run."""
-        return self.reason == 0
+        runs: NDArray[np.bool_] = self.reason == 0
+        return runs
 
     def __len__(self) -> int:
         return len(self.step_s)
@@ -44,8 +45,8 @@ def price_columns(
     """Step time, memory and utilisation of many plans of one model on one system.
 
     `columns` maps fields of a plan to equally long arrays or to a value for all plans; words (`schedule`,
-    `recompute`, `precision`, `mapping`) may be arrays of text. What is left out is as in the plan of one device.
-    Each entry equals the price of that plan alone, to the last bit.
+    `recompute`, `precision`, `mapping`) are text. What is left out is as in the plan of one
+    device. Each entry equals the price of that plan alone, to the last bit.
 
     >>> answer = price_columns("gpt3-175b", "dgx-a100", {
     ...     "tp": 8, "pp": [8, 16], "dp": [2, 1], "micro_batch": 1, "batch": 64, "dense_gradients": True})
@@ -86,12 +87,14 @@ def _numbers(name: str, column: ArrayLike, base: Mapping[str, Any]) -> NDArray[n
 
 def _positions(name: str, values: NDArray[Any], words: list[str]) -> NDArray[np.uint64]:
     """Positions of texts among the words of a field."""
-    different, inverse = np.unique(values.astype(str), return_inverse=True)
-    for word in different:
-        if word not in words:
-            raise PlanError(f"`{name}` = `{word}` is unknown: use one of {', '.join(words)}")
-    positions = np.array([words.index(word) for word in different], dtype=np.uint64)
-    return positions[inverse].reshape(values.shape)
+    unknown = len(words)
+    positions = np.full(values.shape, unknown, dtype=np.uint64)
+    for position, word in enumerate(words):
+        positions[values == word] = position
+    if np.any(positions == unknown):
+        wrong = values[positions == unknown].flat[0]
+        raise PlanError(f"`{name}` = `{wrong}` is unknown: use one of {', '.join(words)}")
+    return positions
 
 
 def _counts(name: str, values: NDArray[Any]) -> NDArray[np.uint64]:

@@ -80,9 +80,7 @@ def _row(choice: Choice, row: int, speedup: NDArray[np.float64]) -> dict[str, An
 def plans(answer: Answer, top: int) -> list[dict[str, Any]]:
     """The best plans by the objective, each priced with its breakdown."""
     rows = [
-        (choice, int(row))
-        for choice in answer.choices
-        for row in np.flatnonzero(np.isfinite(choice.time_to_target_s))
+        (choice, int(row)) for choice in answer.choices for row in np.flatnonzero(np.isfinite(choice.time_to_target_s))
     ]
     rows.sort(key=lambda entry: _rank(answer, *entry))
     return [priced(answer, choice, row) for choice, row in rows[:top]]

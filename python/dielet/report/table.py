@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,4 +26,4 @@ def write_csv(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    return "" if isinstance(value, float) and value != value else value
+    return "" if isinstance(value, float) and math.isnan(value) else value

@@ -83,7 +83,9 @@ def shown_rows(answer: Answer) -> list[int]:
 def _table(title: str, answer: Answer, choice: Choice, rows: Iterable[int], *, hybrid: bool) -> Table:
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="italic", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(
+        title=title, title_justify="left", title_style="italic", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     table.add_column("devices", justify="right", no_wrap=True)
     if hybrid:
         table.add_column("M split", no_wrap=True)

@@ -27,7 +27,7 @@ body {{ font: 14px system-ui, sans-serif; margin: 2em; background: #fff; color: 
 <h1>{title}</h1>
 <p>{summary}</p>
 {rows}
-<p>Blue forward, brown backward, green transfers; underlined in red: one critical path. Point at a task for its name.</p>
+<p>Blue forward, brown backward, green transfers; red underline: one critical path. Point at a task for its name.</p>
 </html>
 """
 

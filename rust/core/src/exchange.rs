@@ -10,15 +10,22 @@ use crate::travel::{Groups, Travel, travel};
 use crate::units::{Bytes, Seconds};
 use crate::worker::Content;
 
+/// Under sequence parallelism a weight that every tensor-parallel rank holds has seen a share of the sequence on each:
+/// gradients are added up once per step (as Megatron-LM does with those of its norms).
+fn partial(plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
+    let bytes = Bytes(parameters.partial * plan.precision.bytes().gradient);
+    travel(groups.tensor.as_deref(), Operation::AllReduce, bytes)
+}
+
 /// First and last stage each hold a copy of a tied table and add up its gradients.
 fn tied(plan: &Plan, groups: &Groups, copied: f64) -> Travel {
     let bytes = Bytes(copied * plan.precision.bytes().gradient);
-    travel(groups.tied.as_ref(), Operation::AllReduce, bytes)
+    travel(groups.tied.as_deref(), Operation::AllReduce, bytes)
 }
 
 /// What the gradients and weights of a rank cost among the data-parallel ranks. Micro-batches play no part in it, but
 /// for the rows that they touch.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exchange {
     /// Of the last micro-batch, where it sticks out.
     last: Travel,
@@ -28,6 +35,8 @@ pub struct Exchange {
     each: Travel,
     /// Weights that are updated in shares.
     gather: Travel,
+    /// Weights whose gradient is spread over the tensor-parallel ranks.
+    partial: Travel,
     /// Copies of tied tables.
     tied: Travel,
 }
@@ -64,6 +73,7 @@ impl Exchange {
             hidden,
             each: from(1, reduce),
             gather: from(1, gather_weights),
+            partial: partial(plan, groups, &content.parameters),
             tied: tied(plan, groups, copied),
         }
     }
@@ -77,6 +87,11 @@ impl Exchange {
         let window = content.backward_and_again() * plan.time_chunks as f64;
         let beyond = (self.each.seconds - window).max(Seconds::ZERO);
         self.last + Travel { seconds: beyond, ..self.each } * before
+    }
+
+    /// Reduction, among tensor-parallel ranks, of gradients that saw a share of the sequence.
+    pub fn partial(&self) -> Travel {
+        self.partial
     }
 
     /// Reduction of the gradients of tied tables.

@@ -40,7 +40,7 @@ impl StageMemory {
 pub fn stage_memory(plan: &Plan, optimizer: Optimizer, content: &Content, kept: Bytes) -> StageMemory {
     let bytes = plan.precision.bytes();
     let share = |from: u8, ranks: u64| if plan.sharding >= from { ranks as f64 } else { 1.0 };
-    let Parameters { dense, expert, sparse, touched } = content.parameters;
+    let Parameters { dense, expert, sparse, touched, .. } = content.parameters;
     let (data, expert_data) = (plan.data_ranks().size, plan.expert_data_ranks().size);
     let held = |from: u8, dense: f64| dense / share(from, data) + expert / share(from, expert_data);
     let rows = sparse.min(touched * plan.micro_batches() as f64);

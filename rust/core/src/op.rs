@@ -79,6 +79,7 @@ impl<'a> OpPricer<'a> {
             if weight.tied.is_some() {
                 continue;
             }
+            sum.partial += if share.partial { share.elements } else { 0.0 };
             if weight.sparse.is_some() && !self.plan.dense_gradients {
                 sum.sparse += share.elements;
                 sum.touched += share.touched;
@@ -98,7 +99,7 @@ impl<'a> OpPricer<'a> {
             Group::Expert => (&self.groups.expert, &mut pass.expert),
         };
         let bytes = Bytes(transfer.elements * self.bytes.activation);
-        let cost = travel(group.as_ref(), transfer.operation, bytes);
+        let cost = travel(group.as_deref(), transfer.operation, bytes);
         *slot += cost.seconds;
         pass.links += cost.energy;
     }

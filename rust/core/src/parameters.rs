@@ -13,6 +13,8 @@ pub struct Parameters {
     pub sparse: f64,
     /// Rows of those, in parameters, that a micro-batch touches.
     pub touched: f64,
+    /// Of all of these, those whose gradients the tensor-parallel ranks add up as well.
+    pub partial: f64,
 }
 
 impl Parameters {
@@ -24,22 +26,24 @@ impl Parameters {
     /// As if there were `times` such sets.
     #[must_use]
     pub fn scaled(&self, times: f64) -> Self {
-        let Self { dense, expert, sparse, touched } = *self;
+        let Self { dense, expert, sparse, touched, partial } = *self;
         Self {
             dense: dense * times,
             expert: expert * times,
             sparse: sparse * times,
             touched: touched * times,
+            partial: partial * times,
         }
     }
 }
 
 impl AddAssign for Parameters {
     fn add_assign(&mut self, other: Self) {
-        let Self { dense, expert, sparse, touched } = other;
+        let Self { dense, expert, sparse, touched, partial } = other;
         self.dense += dense;
         self.expert += expert;
         self.sparse += sparse;
         self.touched += touched;
+        self.partial += partial;
     }
 }

@@ -36,7 +36,7 @@ impl Timeline {
 /// transfers overlap with work. Exact for these rules, whatever the stage times.
 ///
 /// Forward pass `a` of stage `i` is put in tick `a + i`, backward pass `k` in tick `k + lag(i)`, forward before backward
-/// within a tick. With the lags of [`lag`] that is each stage's order, and every input comes from the tick before (in
+/// within a tick. With the lags used here that is each stage's order, and every input comes from the tick before (in
 /// 1F1B without virtual stages the gradient comes from the next stage in the same tick), so that one sweep over ticks
 /// and stages computes all ends.
 ///
@@ -49,11 +49,18 @@ impl Timeline {
 /// ```
 pub fn run(times: &[StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Timeline {
     let mut sweep = Sweep::new(times, stages, micro_batches, schedule);
-    let ticks = sweep.lag(0).max(sweep.lag(stages - 1)) + sweep.total;
-    (0..ticks).for_each(|tick| sweep.tick(tick));
+    // From the first backward pass of all stages to the last forward pass of the first; never with all forward first.
+    let from = sweep.lag[0].min(sweep.total);
+    (0..from).for_each(|tick| sweep.tick(tick));
+    let steady = sweep.steady(from, sweep.total);
+    (steady..sweep.lag[0] + sweep.total).for_each(|tick| sweep.tick(tick));
     let lane = |lane: usize| sweep.clock.iter().map(|clock| Seconds(clock[lane])).collect();
     Timeline { end: lane(0), free_end: lane(1) }
 }
+
+/// Clocks that advance alike to this share of their value are taken to advance so for ever: rounding aside they do,
+/// and ends are off by no more than this share for each period up to there (the recurrence never widens a difference).
+const ALIKE: f64 = 1e-13;
 
 /// With transfers, and as if they took no time: two independent sums that a processor adds side by side.
 type Lanes = [f64; 2];
@@ -61,10 +68,14 @@ type Lanes = [f64; 2];
 struct Sweep<'a> {
     times: &'a [StageTime],
     stages: usize,
-    chunks: usize,
     /// Passes of a stage in each direction.
     total: usize,
-    schedule: Schedule,
+    /// Chunk of each forward pass.
+    chunk: Vec<usize>,
+    /// Tick of each stage's first backward pass; falls along the stages.
+    lag: Vec<usize>,
+    /// Whether a gradient arrives in the tick in which it was sent.
+    same_tick: bool,
     /// When each stage is free.
     clock: Vec<Lanes>,
     /// When each stage's latest forward pass ended.
@@ -74,55 +85,98 @@ struct Sweep<'a> {
 impl<'a> Sweep<'a> {
     fn new(times: &'a [StageTime], stages: usize, micro_batches: usize, schedule: Schedule) -> Self {
         let chunks = times.len() / stages;
-        let (clock, forward) = (vec![[0.0; 2]; stages], vec![[0.0; 2]; stages]);
-        Self { times, stages, chunks, total: chunks * micro_batches, schedule, clock, forward }
-    }
-
-    /// Tick of a stage's first backward pass: its warm-up passes and its own number, so that in a tick it runs one
-    /// forward, one backward (Narayanan et al., SC 2021, section 2.2, and the schedule of Megatron-LM).
-    fn lag(&self, stage: usize) -> usize {
-        let last = self.stages - 1;
-        match self.schedule {
-            Schedule::Gpipe => self.total + 2 * last - stage,
-            Schedule::OneForwardOneBackward if self.chunks == 1 => last,
-            Schedule::OneForwardOneBackward => 2 * last - stage + (self.chunks - 1) * self.stages,
+        let total = chunks * micro_batches;
+        Self {
+            times,
+            stages,
+            total,
+            // Chunks alternate every `stages` micro-batches.
+            chunk: (0..total).map(|pass| pass / stages % chunks).collect(),
+            lag: (0..stages).map(|stage| lag(schedule, stage, stages, chunks, total)).collect(),
+            same_tick: schedule == Schedule::OneForwardOneBackward && chunks == 1,
+            clock: vec![[0.0; 2]; stages],
+            forward: vec![[0.0; 2]; stages],
         }
     }
 
     fn tick(&mut self, tick: usize) {
-        let same_tick = self.schedule == Schedule::OneForwardOneBackward && self.chunks == 1;
         let before_first = self.forward[self.stages - 1];
         let mut behind = self.clock[0];
         for stage in (0..self.stages).rev() {
             let before = self.clock[stage];
-            if let Some(pass) = tick.checked_sub(stage).filter(|&pass| pass < self.total) {
-                self.run_forward(stage, pass, before_first);
+            let mut now = before;
+            if let Some(&chunk) = self.chunk.get(tick.wrapping_sub(stage)) {
+                let at = chunk * self.stages + stage;
+                let written = if stage == 0 { before_first } else { self.forward[stage - 1] };
+                let ready = if at == 0 { [0.0; 2] } else { arrival(written, self.times[at - 1].send) };
+                now = ended(now, ready, self.times[at].forward);
+                self.forward[stage] = now;
             }
-            if let Some(pass) = tick.checked_sub(self.lag(stage)).filter(|&pass| pass < self.total) {
-                self.run_backward(stage, pass, behind);
+            if let Some(&chunk) = self.chunk.get(tick.wrapping_sub(self.lag[stage])) {
+                // The backward pass takes chunks from the last.
+                let at = self.times.len() - (chunk + 1) * self.stages + stage;
+                let last = at + 1 == self.times.len();
+                let ready = if last { [0.0; 2] } else { arrival(behind, self.times[at].send) };
+                now = ended(now, ready, self.times[at].backward);
             }
-            behind = if same_tick { self.clock[stage] } else { before };
+            self.clock[stage] = now;
+            behind = if self.same_tick { now } else { before };
         }
     }
 
-    /// Chunks alternate every `stages` micro-batches.
-    fn chunk(&self, pass: usize) -> usize {
-        if self.chunks == 1 { 0 } else { pass / self.stages % self.chunks }
+    /// Runs the ticks in which every stage does one forward and one backward pass, and returns the first tick after
+    /// what it ran: as soon as all clocks have advanced alike since an earlier tick with the same chunks, the periods
+    /// that are left are added at once.
+    fn steady(&mut self, from: usize, to: usize) -> usize {
+        let period = self.times.len();
+        let mut tick = from;
+        let (mut seen, mut seen_at) = (self.clocks(), from);
+        while tick < to {
+            self.tick(tick);
+            tick += 1;
+            let whole = self.same_tick || tick - seen_at == period;
+            if let Some(advance) = self.advance_since(&seen).filter(|_| whole) {
+                let times = (to - tick) / (tick - seen_at);
+                self.advance(advance.map(|lane| lane * times as f64));
+                return tick + times * (tick - seen_at);
+            }
+            if tick - seen_at == period {
+                (seen, seen_at) = (self.clocks(), tick);
+            }
+        }
+        tick
     }
 
-    fn run_forward(&mut self, stage: usize, pass: usize, before_first: Lanes) {
-        let at = self.chunk(pass) * self.stages + stage;
-        let written = if stage == 0 { before_first } else { self.forward[stage - 1] };
-        let ready = if at == 0 { [0.0; 2] } else { arrival(written, self.times[at - 1].send) };
-        let end = ended(self.clock[stage], ready, self.times[at].forward);
-        (self.clock[stage], self.forward[stage]) = (end, end);
+    fn clocks(&self) -> Vec<Lanes> {
+        self.clock.iter().chain(&self.forward).copied().collect()
     }
 
-    /// The backward pass takes chunks from the last.
-    fn run_backward(&mut self, stage: usize, pass: usize, behind: Lanes) {
-        let at = (self.chunks - 1 - self.chunk(pass)) * self.stages + stage;
-        let ready = if at + 1 == self.times.len() { [0.0; 2] } else { arrival(behind, self.times[at].send) };
-        self.clock[stage] = ended(self.clock[stage], ready, self.times[at].backward);
+    /// By how much all clocks have advanced, if alike.
+    fn advance_since(&self, seen: &[Lanes]) -> Option<Lanes> {
+        let lanes = [0, 1];
+        let advance = lanes.map(|lane| self.clock[0][lane] - seen[0][lane]);
+        let alike = |now: &Lanes, then: &Lanes| {
+            lanes.iter().all(|&lane| (now[lane] - then[lane] - advance[lane]).abs() <= ALIKE * now[lane])
+        };
+        let mut pairs = self.clock.iter().chain(&self.forward).zip(seen);
+        pairs.all(|(now, then)| alike(now, then)).then_some(advance)
+    }
+
+    fn advance(&mut self, advance: Lanes) {
+        for clock in self.clock.iter_mut().chain(&mut self.forward) {
+            *clock = [clock[0] + advance[0], clock[1] + advance[1]];
+        }
+    }
+}
+
+/// Tick of a stage's first backward pass: its warm-up passes and its own number, so that in a tick it runs one
+/// forward, one backward (Narayanan et al., SC 2021, section 2.2, and the schedule of Megatron-LM).
+fn lag(schedule: Schedule, stage: usize, stages: usize, chunks: usize, total: usize) -> usize {
+    let last = stages - 1;
+    match schedule {
+        Schedule::Gpipe => total + 2 * last - stage,
+        Schedule::OneForwardOneBackward if chunks == 1 => last,
+        Schedule::OneForwardOneBackward => 2 * last - stage + (chunks - 1) * stages,
     }
 }
 
@@ -279,25 +333,26 @@ mod tests {
         }
     }
 
-    fn seconds(ends: &[Seconds]) -> Vec<f64> {
-        ends.iter().map(|end| end.value()).collect()
+    fn alike(ends: &[Seconds], others: &[f64]) -> bool {
+        ends.iter().zip(others).all(|(end, other)| (end.value() / other - 1.0).abs() < 1e-11)
     }
 
     proptest! {
         #[test]
-        fn a_sweep_over_ticks_meets_the_events_bit_for_bit(
+        fn a_sweep_over_ticks_meets_the_events(
             times in prop::collection::vec((0.1f64..3.0, 0.1f64..3.0, 0.0f64..2.0), 24),
-            p in 1usize..7, v in 1usize..5, m in 1usize..12, gpipe: bool,
+            p in 1usize..7, v in 1usize..5, m in 1usize..40, gpipe: bool, equal: bool,
         ) {
             let v = if p == 1 { 1 } else { v };
             let m = if v == 1 { m } else { m.div_ceil(3) * p };
             let stage = |&(f, b, s): &(f64, f64, f64)| StageTime { send: Seconds(s), ..stage(f, b) };
-            let times: Vec<StageTime> = times.iter().take(p * v).map(stage).collect();
+            let times = times.iter().cycle().step_by(if equal { 24 } else { 1 });
+            let times: Vec<StageTime> = times.take(p * v).map(stage).collect();
             let schedule = if gpipe { Schedule::Gpipe } else { Schedule::OneForwardOneBackward };
             let timeline = run(&times, p, m, schedule);
-            prop_assert_eq!(seconds(&timeline.end), Events::run(&times, p, m, schedule));
+            prop_assert!(alike(&timeline.end, &Events::run(&times, p, m, schedule)));
             let free: Vec<StageTime> = times.iter().map(|t| StageTime { send: Seconds::ZERO, ..*t }).collect();
-            prop_assert_eq!(seconds(&timeline.free_end), Events::run(&free, p, m, schedule));
+            prop_assert!(alike(&timeline.free_end, &Events::run(&free, p, m, schedule)));
         }
     }
 

@@ -71,8 +71,8 @@ pub fn reduce(plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
     let bytes = plan.precision.bytes().gradient;
     let touched = parameters.sparse.min(parameters.touched * plan.micro_batches() as f64);
     let all_touched = parameters.sparse.min(touched * plan.data_ranks().size as f64);
-    let over = |group: &Option<Group>, operation, elements: f64| {
-        travel(group.as_ref(), operation, Bytes(elements * bytes))
+    let over = |group: &Option<Box<Group>>, operation, elements: f64| {
+        travel(group.as_deref(), operation, Bytes(elements * bytes))
     };
     over(&groups.data, operation, parameters.dense)
         + over(&groups.expert_data, operation, parameters.expert)
@@ -113,8 +113,8 @@ pub fn behind(system: &System, plan: &Plan, groups: &Groups, parameters: &Parame
 /// All-gather of the weights that data-parallel ranks hold in shares.
 pub fn gather_weights(plan: &Plan, groups: &Groups, parameters: &Parameters) -> Travel {
     let bytes = plan.precision.bytes().weight;
-    let over = |group: &Option<Group>, elements: f64| {
-        travel(group.as_ref(), Operation::AllGather, Bytes(elements * bytes))
+    let over = |group: &Option<Box<Group>>, elements: f64| {
+        travel(group.as_deref(), Operation::AllGather, Bytes(elements * bytes))
     };
     over(&groups.data, parameters.dense + parameters.sparse) + over(&groups.expert_data, parameters.expert)
 }

@@ -132,6 +132,6 @@ pub fn boundary_time(plan: &Plan, groups: &Groups, boundary: Bytes) -> Travel {
         return Travel::default();
     }
     let (share, gather) = scattered(plan, boundary);
-    let send = travel(groups.pipeline.as_ref(), Operation::PointToPoint, share);
-    if gather { send + travel(groups.tensor.as_ref(), Operation::AllGather, boundary) } else { send }
+    let send = travel(groups.pipeline.as_deref(), Operation::PointToPoint, share);
+    if gather { send + travel(groups.tensor.as_deref(), Operation::AllGather, boundary) } else { send }
 }

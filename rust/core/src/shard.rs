@@ -54,6 +54,8 @@ pub struct WeightShare {
     pub touched: f64,
     /// Held by expert-parallel ranks, hence reduced over fewer.
     pub expert: bool,
+    /// Whole on every tensor-parallel rank, each of which sums its gradient over its share of the sequence.
+    pub partial: bool,
 }
 
 /// What one device holds and does of an op, per micro-batch.
@@ -119,7 +121,7 @@ impl Sharder<'_> {
             layout,
             output: self.elements(&self.op.output, layout),
             inputs: self.op.inputs.iter().map(|input| self.input_elements(input)).collect(),
-            weights: self.op.weights.iter().map(|weight| self.weight_share(weight)).collect(),
+            weights: self.op.weights.iter().map(|weight| self.weight_share(weight, layout)).collect(),
             transfers,
         }
     }
@@ -139,16 +141,24 @@ impl Sharder<'_> {
         self.op.inputs.first().map_or(Layout::Whole, |input| self.done[input.op].layout)
     }
 
-    /// The layout between split contractions.
+    /// The layout between split contractions. A recurrence runs over the whole sequence.
     fn outside(&self) -> Layout {
-        let sequence = self.plan.sequence_parallel && self.plan.tp > 1 && self.has_sequence();
-        if sequence { Layout::Sequence } else { Layout::Whole }
+        let shared = self.plan.sequence_parallel && self.plan.tp > 1;
+        let recurrent = matches!(self.op.work, Work::Recurrent { .. });
+        if shared && self.has_sequence() && !recurrent { Layout::Sequence } else { Layout::Whole }
+    }
+
+    /// Whether every position of the output needs all of the input's sequence.
+    fn spans_sequence(&self, input: &Input) -> bool {
+        let named = |name| input.axes.iter().any(|&axis| self.op.axes[axis].name == name);
+        named("key_sequence") && !named("sequence")
     }
 
     fn wanted(&self, input: &Input) -> Layout {
         match &self.op.tensor {
             TensorRule::Split(axes) if input.axes.iter().any(|axis| axes.contains(axis)) => Layout::Split,
             TensorRule::Split(_) => Layout::Whole,
+            TensorRule::Whole if self.spans_sequence(input) => Layout::Whole,
             TensorRule::Whole => self.outside(),
             TensorRule::Follow => self.first_layout(),
         }
@@ -170,10 +180,10 @@ impl Sharder<'_> {
         if producer.work == Work::Data {
             return Vec::new();
         }
-        let partial = matches!(self.op.tensor, TensorRule::Split(_));
+        let partial = matches!(self.op.tensor, TensorRule::Split(_)) || self.outside() == Layout::Sequence;
         let (forward, backward) = match (self.done[input.op].layout, wanted) {
             (Layout::Split, Layout::Split) | (Layout::Sequence, Layout::Sequence) => (None, None),
-            // Every rank's share of the contraction leaves a partial gradient of the whole input.
+            // Every rank's share of the contraction, or of its rows, leaves a partial gradient of the whole input.
             (Layout::Whole, Layout::Whole) => (None, partial.then_some(AllReduce)),
             (_, Layout::Whole) => (Some(AllGather), partial.then_some(ReduceScatter)),
             (Layout::Whole, _) => (None, Some(AllGather)),
@@ -211,8 +221,7 @@ impl Sharder<'_> {
 
     /// Keys and values of the whole sequence are gathered over the context-parallel ranks.
     fn context_transfers(&self, input: &Input) -> Vec<Transfer> {
-        let named = |name| input.axes.iter().any(|&axis| self.op.axes[axis].name == name);
-        if self.plan.cp == 1 || !named("key_sequence") || named("sequence") {
+        if self.plan.cp == 1 || !self.spans_sequence(input) {
             return Vec::new();
         }
         let elements = self.elements(&input.axes, Layout::Split);
@@ -253,16 +262,21 @@ impl Sharder<'_> {
         Some(Gemm { batch, m, n: size(&shape.n), k: size(&shape.k) })
     }
 
-    fn weight_share(&self, weight: &Weight) -> WeightShare {
+    fn weight_share(&self, weight: &Weight, layout: Layout) -> WeightShare {
         let held = weight.axes.iter().map(|&axis| self.extent(self.op, axis, Layout::Split) as f64);
         let follows = self.op.tensor == TensorRule::Follow && self.first_layout() == Layout::Split;
         let share = if follows { self.plan.tp as f64 } else { 1.0 };
         let elements = weight.count as f64 * held.product::<f64>() / share;
         let touched = weight.sparse.filter(|_| !self.plan.dense_gradients).map_or(1.0, |sparse| {
-            let rows = sparse.fixed + sparse.per_sample * self.plan.micro_batch;
+            let rows = sparse.fixed + self.scaled(sparse.per_sample) * self.plan.micro_batch;
             rows.min(sparse.rows) as f64 / sparse.rows as f64
         });
-        WeightShare { elements, touched: elements * touched, expert: self.op.expert_share(weight).is_some() }
+        WeightShare {
+            elements,
+            touched: elements * touched,
+            expert: self.op.expert_share(weight).is_some(),
+            partial: layout == Layout::Sequence && self.split_axes().is_empty(),
+        }
     }
 
     /// Elements of an input as read: after gathering, and each once even where a window overlaps.
@@ -292,16 +306,20 @@ impl Sharder<'_> {
         if layout == Layout::Split && !divided { product / self.plan.tp as f64 } else { product }
     }
 
+    /// A length along the sequence as built, at the plan's sequence.
+    fn scaled(&self, size: u64) -> u64 {
+        (size * self.plan.sequence).checked_div(self.model.sequence).unwrap_or(size)
+    }
+
     /// Size of an axis on one device.
     fn extent(&self, op: &Op, axis: usize, layout: Layout) -> u64 {
         let plan = self.plan;
         let named = &op.axes[axis];
         let pieces = plan.time_chunks * plan.cp * if layout == Layout::Sequence { plan.tp } else { 1 };
-        let scaled = |size: u64| (size * plan.sequence).checked_div(self.model.sequence).unwrap_or(size);
         match named.name.as_str() {
             "batch" => plan.micro_batch,
-            "sequence" => scaled(named.size).div_ceil(pieces),
-            "key_sequence" => scaled(named.size).div_ceil(plan.time_chunks),
+            "sequence" => self.scaled(named.size).div_ceil(pieces),
+            "key_sequence" => self.scaled(named.size).div_ceil(plan.time_chunks),
             "experts" => named.size.div_ceil(plan.ep),
             _ if layout == Layout::Split => split_extent(op, axis, plan.tp),
             _ => named.size,

@@ -118,7 +118,7 @@ impl Case<'_> {
 
     /// Memory of the fullest rank.
     pub fn peak_memory(&self) -> Bytes {
-        self.worker.fullest().map(|rank| self.memory(rank).total()).fold(Bytes::ZERO, Bytes::max)
+        self.worker.fullest.iter().map(|&rank| self.memory(rank).total()).fold(Bytes::ZERO, Bytes::max)
     }
 
     /// Devices that do the work of each rank of a worker.
@@ -151,6 +151,13 @@ impl Case<'_> {
         }
         let end = &ends[last.1];
         self.rank_time(end, &exchanges[end.content])
+    }
+
+    /// What no step is shorter than: the same time with nothing exchanged. Sums in another order may differ in their
+    /// last bits, for which a share of 1e-12 is far more than enough.
+    pub fn bound(&self, ends: &[End]) -> Seconds {
+        let alone = |end: &End| end.end + self.tail(&self.worker.contents[end.content], &Exchange::default());
+        ends.iter().map(alone).fold(Seconds::ZERO, Seconds::max) * (1.0 - 1e-12)
     }
 
     /// All terms of a rank.
@@ -192,6 +199,7 @@ impl Case<'_> {
             [
                 T::leaf("straggler wait", content.busy() * (worker.passes(plan) * variation)),
                 T::leaf("gradient reduction", exchange.reduction(plan, content).seconds),
+                T::leaf("sequence-parallel gradient", exchange.partial().seconds),
                 T::leaf("tied gradient", exchange.tied().seconds),
                 T::leaf("optimizer", update),
                 T::leaf("weight gather", exchange.weight_gather(plan, content).seconds),
@@ -206,9 +214,12 @@ impl Case<'_> {
             let passes = content.forward.links + content.backward.links + content.again.links + content.sends;
             let data = exchange.reduction(self.plan, content).energy
                 + exchange.weight_gather(self.plan, content).energy;
-            passes * times + data + exchange.tied().energy
+            passes * times + data + exchange.partial().energy
         };
-        let each: Vec<Joules> = self.worker.contents.iter().zip(self.exchanges()).map(of_content).collect();
-        self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() * self.copies()
+        let exchanges = self.exchanges();
+        // Two stages hold a tied table.
+        let tied = exchanges.first().map_or(Joules::ZERO, |exchange| exchange.tied().energy * 2.0);
+        let each: Vec<Joules> = self.worker.contents.iter().zip(exchanges).map(of_content).collect();
+        (self.worker.ranks.iter().map(|&content| each[content]).sum::<Joules>() + tied) * self.copies()
     }
 }

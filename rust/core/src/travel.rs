@@ -42,28 +42,28 @@ impl Mul<f64> for Travel {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Groups {
     /// Tensor-parallel ranks.
-    pub tensor: Option<Group>,
+    pub tensor: Option<Box<Group>>,
     /// Context-parallel ranks.
-    pub context: Option<Group>,
+    pub context: Option<Box<Group>>,
     /// Expert-parallel ranks.
-    pub expert: Option<Group>,
+    pub expert: Option<Box<Group>>,
     /// Stages of a pipeline.
-    pub pipeline: Option<Group>,
+    pub pipeline: Option<Box<Group>>,
     /// Devices over which a worker's ops are placed.
-    pub placed: Option<Group>,
+    pub placed: Option<Box<Group>>,
     /// Ranks that hold the same weights.
-    pub data: Option<Group>,
+    pub data: Option<Box<Group>>,
     /// Ranks that hold the same experts.
-    pub expert_data: Option<Group>,
+    pub expert_data: Option<Box<Group>>,
     /// First and last stage, which may hold copies of a tied table.
-    pub tied: Option<Group>,
+    pub tied: Option<Box<Group>>,
 }
 
 impl Groups {
     /// Of a plan that has been checked against the system's capacity, so that its groups exist.
     pub fn new(system: &System, plan: &Plan) -> Self {
         let group = |ranks: Ranks| {
-            let placed = || system.fabric.group(plan.devices(), ranks.size, ranks.stride).ok();
+            let placed = || system.fabric.group(plan.devices(), ranks.size, ranks.stride).ok().map(Box::new);
             if ranks.size > 1 { placed() } else { None }
         };
         Self {

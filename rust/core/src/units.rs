@@ -159,22 +159,26 @@ macro_rules! quantities {
                 /// Nothing of it.
                 pub const ZERO: Self = Self(0.0);
                 /// The value in base units.
+                #[inline]
                 pub const fn value(self) -> f64 { self.0 }
                 /// The larger of the two.
                 #[must_use]
+                #[inline]
                 pub fn max(self, other: Self) -> Self { if other.0 > self.0 { other } else { self } }
                 /// The smaller of the two.
                 #[must_use]
+                #[inline]
                 pub fn min(self, other: Self) -> Self { if other.0 < self.0 { other } else { self } }
                 /// A total order; no quantity is a NaN.
+                #[inline]
                 pub fn total_cmp(&self, other: &Self) -> Ordering { self.0.total_cmp(&other.0) }
             }
-            impl Add for $name { type Output = Self; fn add(self, other: Self) -> Self { Self(self.0 + other.0) } }
-            impl AddAssign for $name { fn add_assign(&mut self, other: Self) { self.0 += other.0; } }
-            impl Sub for $name { type Output = Self; fn sub(self, other: Self) -> Self { Self(self.0 - other.0) } }
-            impl Mul<f64> for $name { type Output = Self; fn mul(self, factor: f64) -> Self { Self(self.0 * factor) } }
-            impl Div<f64> for $name { type Output = Self; fn div(self, factor: f64) -> Self { Self(self.0 / factor) } }
-            impl Div for $name { type Output = f64; fn div(self, other: Self) -> f64 { self.0 / other.0 } }
+            impl Add for $name { type Output = Self; #[inline] fn add(self, other: Self) -> Self { Self(self.0 + other.0) } }
+            impl AddAssign for $name { #[inline] fn add_assign(&mut self, other: Self) { self.0 += other.0; } }
+            impl Sub for $name { type Output = Self; #[inline] fn sub(self, other: Self) -> Self { Self(self.0 - other.0) } }
+            impl Mul<f64> for $name { type Output = Self; #[inline] fn mul(self, factor: f64) -> Self { Self(self.0 * factor) } }
+            impl Div<f64> for $name { type Output = Self; #[inline] fn div(self, factor: f64) -> Self { Self(self.0 / factor) } }
+            impl Div for $name { type Output = f64; #[inline] fn div(self, other: Self) -> f64 { self.0 / other.0 } }
             impl Sum for $name { fn sum<I: Iterator<Item = Self>>(parts: I) -> Self { parts.fold(Self::ZERO, Add::add) } }
             impl std::fmt::Display for $name {
                 fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(&$dimension.format(self.0)) }
@@ -201,9 +205,9 @@ macro_rules! quantities {
 
 macro_rules! relations {
     ($($whole:ident = $rate:ident * $time:ident;)+) => { $(
-        impl Div<$rate> for $whole { type Output = $time; fn div(self, rate: $rate) -> $time { $time(self.0 / rate.0) } }
-        impl Div<$time> for $whole { type Output = $rate; fn div(self, time: $time) -> $rate { $rate(self.0 / time.0) } }
-        impl Mul<$time> for $rate { type Output = $whole; fn mul(self, time: $time) -> $whole { $whole(self.0 * time.0) } }
+        impl Div<$rate> for $whole { type Output = $time; #[inline] fn div(self, rate: $rate) -> $time { $time(self.0 / rate.0) } }
+        impl Div<$time> for $whole { type Output = $rate; #[inline] fn div(self, time: $time) -> $rate { $rate(self.0 / time.0) } }
+        impl Mul<$time> for $rate { type Output = $whole; #[inline] fn mul(self, time: $time) -> $whole { $whole(self.0 * time.0) } }
     )+ };
 }
 

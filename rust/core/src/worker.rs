@@ -74,6 +74,8 @@ pub struct Worker {
     pub contents: Vec<Content>,
     /// Position of each rank's content.
     pub ranks: Vec<usize>,
+    /// The first rank of each content, which keeps the most: micro-batches in flight fall along a pipeline.
+    pub fullest: Vec<usize>,
     /// When they work.
     pub course: Course,
     /// Work of a forward pass.
@@ -108,17 +110,18 @@ impl Worker {
         [flops, again_flops]: [Flops; 2],
         traffic: Bytes,
     ) -> Self {
-        let (mut contents, mut ranks): (Vec<Content>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut contents, mut ranks, mut fullest) = (Vec::<Content>::new(), Vec::new(), Vec::new());
         for content in each {
             // Equal stages are neighbours, so the newest is the likeliest.
             let known = contents.iter().rposition(|known| *known == content);
-            ranks.push(known.unwrap_or(contents.len()));
             if known.is_none() {
+                fullest.push(ranks.len());
                 contents.push(content);
             }
+            ranks.push(known.unwrap_or(contents.len() - 1));
         }
-        let copied = ranks.iter().map(|&content| contents[content].copied).sum();
-        Self { contents, ranks, course, flops, again_flops, traffic, copied }
+        let copied = ranks.iter().map(|&content: &usize| contents[content].copied).sum();
+        Self { contents, ranks, fullest, course, flops, again_flops, traffic, copied }
     }
 
     /// How often each device runs its content in a step.
@@ -137,11 +140,6 @@ impl Worker {
         let passes = plan.micro_batches() * plan.time_chunks;
         let chunks = in_flight(plan.schedule, rank as u64, plan.pp, plan.virtual_stages, passes);
         saved * (chunks as f64 / plan.virtual_stages as f64)
-    }
-
-    /// The first rank of each content, which keeps the most of them: micro-batches in flight fall along a pipeline.
-    pub fn fullest(&self) -> impl Iterator<Item = usize> {
-        (0..self.contents.len()).filter_map(|content| self.ranks.iter().position(|&rank| rank == content))
     }
 
     /// Runs the schedule. Ranks of equal content differ only in when they end: the latest of each decides.

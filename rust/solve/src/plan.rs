@@ -1,7 +1,8 @@
 //! The best way to run a data-parallel worker of M devices, at every device count.
 //!
 //! For each number of devices per worker the space is every micro-batch, tensor x pipeline split, schedule, piece
-//! count of a wavefront and mapping, and a placement of single ops. All of it is priced; nothing is sampled.
+//! count of a wavefront and mapping, and a placement of single ops. Nothing is sampled: a plan is priced unless a lower
+//! bound shows that another is faster.
 
 mod candidate;
 mod columns;
@@ -19,6 +20,7 @@ use dielet_core::plan::{Plan, Precision};
 use dielet_core::system::System;
 use dielet_core::units::Seconds;
 use dielet_core::verdict::{Infeasible, Reason};
+use rayon::prelude::*;
 
 pub use candidate::{Kind, candidates, relaxations};
 pub use columns::{PriceColumns, price_columns};
@@ -64,96 +66,145 @@ pub struct Column {
     pub best: Vec<Result<Best, Infeasible>>,
 }
 
-/// Counts of a search; `priced + infeasible = space`, with every relaxation that was tried counted in.
+/// Counts of a search; `priced + pruned + infeasible = space`, with every relaxation that was tried counted in.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Counts {
     /// Plans looked at.
     pub space: u64,
     /// Plans priced.
     pub priced: u64,
+    /// Plans that run, but not faster than one that was priced, by how that was seen.
+    pub pruned: BTreeMap<&'static str, u64>,
     /// Plans that cannot run, by reason.
     pub infeasible: BTreeMap<Reason, u64>,
 }
 
 impl Counts {
-    fn note<T>(&mut self, outcome: &Result<T, Reason>) {
+    fn note(&mut self, outcome: &Result<Best, Refused>) {
         self.space += 1;
         match outcome {
             Ok(_) => self.priced += 1,
-            Err(reason) => *self.infeasible.entry(*reason).or_default() += 1,
+            Err(Refused::Slower) => *self.pruned.entry("bound").or_default() += 1,
+            Err(Refused::Infeasible(_, reason)) => *self.infeasible.entry(*reason).or_default() += 1,
         }
     }
+
+    fn add(&mut self, other: Self) {
+        let Self { space, priced, pruned, infeasible } = other;
+        self.space += space;
+        self.priced += priced;
+        for (how, count) in pruned {
+            *self.pruned.entry(how).or_default() += count;
+        }
+        for (why, count) in infeasible {
+            *self.infeasible.entry(why).or_default() += count;
+        }
+    }
+}
+
+/// Why a plan is no candidate for the best.
+enum Refused {
+    /// No step of it is as short as one that was priced.
+    Slower,
+    /// It cannot run.
+    Infeasible(Plan, Reason),
 }
 
 /// The best worker for every `mp` of the request and every device count.
 ///
 /// Counts below `mp` have no worker of that size. Ties are broken by the order of [`candidates`].
 pub fn workers(model: &Model, system: &System, request: &Request, devices: &[u64]) -> (Vec<Column>, Counts) {
-    let mut table = Table::new(model, system);
-    let mut counts = Counts::default();
-    let columns = request.mp.iter().map(|&mp| {
-        let space = candidates(model, request, mp);
-        let best = devices.iter().map(|&n| best_worker(&mut table, &mut counts, &space, mp, n)).collect();
-        Column { mp, best }
-    });
-    (columns.collect(), counts)
+    let searched: Vec<(Column, Counts)> =
+        request.mp.par_iter().map(|&mp| column(model, system, request, mp, devices)).collect();
+    let (mut columns, mut counts) = (Vec::new(), Counts::default());
+    for (column, counted) in searched {
+        columns.push(column);
+        counts.add(counted);
+    }
+    (columns, counts)
 }
 
-fn best_worker(
-    table: &mut Table,
-    counts: &mut Counts,
-    space: &[Plan],
-    mp: u64,
-    devices: u64,
-) -> Result<Best, Infeasible> {
-    let workers = devices / mp;
-    if workers == 0 {
-        let nearest = format!("at least {mp} devices");
-        return Err(Infeasible::new(Reason::Devices, mp as f64, devices as f64, nearest));
-    }
-    let mut best: Result<Best, Refused> = Err(Refused { plan: None, reason: Reason::Degree });
-    for candidate in space {
-        let plan = Plan { dp: workers, batch: candidate.batch * workers, ..*candidate };
-        let found = relaxed(table, counts, plan);
-        let better = match (&best, &found) {
-            (Ok(old), Ok(new)) => new.step < old.step,
-            (Ok(_), Err(_)) => false,
-            (Err(_), _) => true,
-        };
-        if better {
-            best = found;
+fn column(model: &Model, system: &System, request: &Request, mp: u64, devices: &[u64]) -> (Column, Counts) {
+    let space = candidates(model, request, mp);
+    let mut search = Search { table: Table::new(model, system), counts: Counts::default(), first: 0 };
+    let best = devices.iter().map(|&n| search.best(&space, mp, n)).collect();
+    (Column { mp, best }, search.counts)
+}
+
+/// A search over workers of one size.
+struct Search<'a> {
+    table: Table<'a>,
+    counts: Counts,
+    /// The best candidate of the device count before: likely good again, so that its price rules out most others.
+    first: usize,
+}
+
+impl Search<'_> {
+    fn best(&mut self, space: &[Plan], mp: u64, devices: u64) -> Result<Best, Infeasible> {
+        let workers = devices / mp;
+        if workers == 0 {
+            let nearest = format!("at least {mp} devices");
+            return Err(Infeasible::new(Reason::Devices, mp as f64, devices as f64, nearest));
         }
+        let first = self.first.min(space.len());
+        let order = (first..space.len().min(first + 1)).chain((0..space.len()).filter(|&at| at != first));
+        let mut best: Option<(Best, usize)> = None;
+        let mut refused: Option<Plan> = None;
+        for at in order {
+            let plan = Plan { dp: workers, batch: space[at].batch * workers, ..space[at] };
+            let limit = best.as_ref().map_or(Seconds(f64::INFINITY), |(best, _)| best.step);
+            match self.relaxed(plan, limit) {
+                Ok(found) if best.as_ref().is_none_or(|(best, old)| (found.step, at) < (best.step, *old)) => {
+                    best = Some((found, at));
+                }
+                Ok(_) | Err(Refused::Slower) => {}
+                Err(Refused::Infeasible(plan, _)) => refused = Some(plan),
+            }
+        }
+        let Some((best, at)) = best else { return Err(self.explain(refused)) };
+        self.first = at;
+        Ok(best)
     }
-    best.map_err(|refused| refused.explain(table))
-}
 
-/// A plan that cannot run; none where there was nothing to try.
-struct Refused {
-    plan: Option<Plan>,
-    reason: Reason,
-}
-
-impl Refused {
     /// With the numbers that clash and the nearest choice.
-    fn explain(self, table: &Table) -> Infeasible {
+    fn explain(&self, refused: Option<Plan>) -> Infeasible {
         let nearest = "another number of devices per worker";
-        let nothing = || Infeasible::new(self.reason, 1.0, 0.0, nearest.to_owned());
-        self.plan.and_then(|plan| table.explain(&plan)).unwrap_or_else(nothing)
+        let nothing = || Infeasible::new(Reason::Degree, 1.0, 0.0, nearest.to_owned());
+        refused.and_then(|plan| self.table.explain(&plan)).unwrap_or_else(nothing)
     }
-}
 
-/// The plan as it stands; if it does not fit in memory, the fastest of its relaxations that does.
-fn relaxed(table: &mut Table, counts: &mut Counts, plan: Plan) -> Result<Best, Refused> {
-    let mut price = |plan: Plan| {
-        let outcome = table.quote(&plan).map(|quote| Best { plan, step: quote.step });
-        counts.note(&outcome);
-        outcome.map_err(|reason| Refused { plan: Some(plan), reason })
-    };
-    match price(plan) {
-        Err(refused) if refused.reason == Reason::Memory => {
-            let feasible = relaxations(&plan).filter_map(|plan| price(plan).ok());
-            feasible.min_by(|a, b| a.step.total_cmp(&b.step)).ok_or(refused)
+    /// The plan as it stands; if it does not fit in memory, the fastest of its relaxations that does.
+    fn relaxed(&mut self, plan: Plan, limit: Seconds) -> Result<Best, Refused> {
+        let outcome = self.price(plan, limit);
+        let Err(Refused::Infeasible(_, Reason::Memory)) = outcome else { return outcome };
+        let (mut best, mut limit) = (outcome, limit);
+        for relaxation in relaxations(&plan) {
+            match self.price(relaxation, limit) {
+                Ok(found) if !best.as_ref().is_ok_and(|old| old.step <= found.step) => {
+                    limit = limit.min(found.step);
+                    best = Ok(found);
+                }
+                Err(Refused::Slower) if best.is_err() => best = Err(Refused::Slower),
+                _ => {}
+            }
         }
-        outcome => outcome,
+        best
+    }
+
+    /// The price of a plan, unless it cannot be as fast as `limit`.
+    fn price(&mut self, plan: Plan, limit: Seconds) -> Result<Best, Refused> {
+        let outcome = self.quote(&plan, limit);
+        self.counts.note(&outcome);
+        outcome
+    }
+
+    fn quote(&mut self, plan: &Plan, limit: Seconds) -> Result<Best, Refused> {
+        let infeasible = |reason| Refused::Infeasible(*plan, reason);
+        let ready = self.table.ready(plan).map_err(infeasible)?;
+        if self.table.bound(plan, &ready).map_err(infeasible)? > limit {
+            return Err(Refused::Slower);
+        }
+        let quote = self.table.finish(plan, &ready).map_err(infeasible)?;
+        Ok(Best { plan: *plan, step: quote.step })
     }
 }

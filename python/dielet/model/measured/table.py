@@ -25,18 +25,14 @@ def read(text: str, path: Path, batch: int | None) -> tuple[list[Task], int]:
         if len(cells) == len(COLUMNS):
             rows[cells[0]] = (number, cells)
         elif line.strip():
-            raise FileError(
-                f"`{path}` line {number} has {len(cells)} columns of {len(COLUMNS)}: is it complete?"
-            )
+            raise FileError(f"`{path}` line {number} has {len(cells)} columns of {len(COLUMNS)}: is it complete?")
     position = {name: index for index, name in enumerate(rows)}
     tasks = [_task(cells, f"`{path}` line {number}") for number, cells in rows.values()]
     edges = []
     for name, (number, cells) in rows.items():
         for before in filter(None, cells[-1].split(",")):
             if before not in position:
-                raise FileError(
-                    f"`{path}` line {number} reads `{before}`, which is no op: is the file complete?"
-                )
+                raise FileError(f"`{path}` line {number} reads `{before}`, which is no op: is the file complete?")
             edges.append((position[before], position[name]))
     return ordered(tasks, edges), batch or BATCH
 

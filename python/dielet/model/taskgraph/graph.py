@@ -48,7 +48,7 @@ class TaskGraph:
     notes: tuple[str, ...] = field(default=())
 
     def validated(self) -> TaskGraph:
-        """This graph, or an error that names the first fault of its text; cycles are found later."""
+        """The graph itself, or an error that names the first fault of its text; cycles are found later."""
         if not self.ops:
             raise ModelError(f"{self.source}: the graph has no ops; give at least one")
         names = _unique(self)
@@ -103,7 +103,7 @@ def _check_tensor(source: str, tensor: TaskTensor, names: set[str]) -> None:
             _non_negative(value, f"{source}: the output of op `{tensor.producer}`")
 
 
-def number(text: str | float | int, where: str) -> float:
+def number(text: str | float, where: str) -> float:
     """A float, or an error that says where the text is."""
     try:
         return float(text)

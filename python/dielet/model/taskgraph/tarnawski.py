@@ -43,7 +43,9 @@ def read(data: dict[str, Any], source: str, as_given: bool) -> TaskGraph:
     backward = any(op.phase == "backward" for op in ops)
     if backward and not as_given:
         tensors += _forward_to_backward(ops)
-        notes.append("the edges from forward to backward, which the file lacks, are added: a backward op waits for its forward")
+        notes.append(
+            "the edges from forward to backward, which the file lacks, are added: a backward op waits for its forward"
+        )
     if backward and as_given:
         notes.append("taken as given: backward does not wait for forward, which no training step can do")
     memory = data.get("maxSizePerFPGA")

@@ -113,9 +113,7 @@ def _module_d(net: Builder, name: str, x: Tensor) -> Tensor:
     narrow = _chain(net, "3x3", x, (192, 1))
     branches = [
         conv_bn_relu(net, "3x3_2", narrow, 320, 3, stride=2),
-        conv_bn_relu(
-            net, "7x7_4", _chain(net, "7x7", x, (192, 1), (192, (1, 7)), (192, (7, 1))), 192, 3, stride=2
-        ),
+        conv_bn_relu(net, "7x7_4", _chain(net, "7x7", x, (192, 1), (192, (1, 7)), (192, (7, 1))), 192, 3, stride=2),
         max_pool(net, "pool", x, 3, stride=2),
     ]
     return concat(net, "concat", branches, fork=x)

@@ -76,7 +76,9 @@ fn part_columns(
     let mut columns = PriceColumns::with_capacity(rows.len());
     for row in rows {
         let mut plan = *base;
-        fields.iter().for_each(|field| field.set(&mut plan, row));
+        for field in fields {
+            field.set(&mut plan, row);
+        }
         match table.quote(&plan) {
             Ok(quote) => {
                 let mfu = utilisation(system, &plan, quote.model_flops, quote.step);

@@ -108,3 +108,58 @@ impl<'a> FieldColumn<'a> {
         self.values.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            dp: 1,
+            tp: 1,
+            pp: 1,
+            cp: 1,
+            ep: 1,
+            placed: 1,
+            virtual_stages: 1,
+            micro_batch: 1,
+            batch: 1,
+            sequence: 1,
+            time_chunks: 1,
+            schedule: Schedule::OneForwardOneBackward,
+            recompute: Recompute::None,
+            sharding: 0,
+            sequence_parallel: false,
+            dense_gradients: false,
+            precision: Precision::Mixed,
+            mapping: Mapping::DataInside,
+        }
+    }
+
+    #[test]
+    fn every_field_changes_the_plan_and_no_two_the_same_way() {
+        // The largest value, or the smallest where the plan has the largest already.
+        let set = |field: Field, value: u64| {
+            let mut changed = plan();
+            (field.set)(&mut changed, value);
+            changed
+        };
+        let changed: Vec<Plan> = FIELDS
+            .into_iter()
+            .map(
+                |field| if set(field, field.most) == plan() { set(field, 0) } else { set(field, field.most) },
+            )
+            .collect();
+        for (index, one) in changed.iter().enumerate() {
+            assert_ne!(*one, plan(), "{}", FIELDS[index].name);
+            assert!(!changed[..index].contains(one), "{}", FIELDS[index].name);
+        }
+    }
+
+    #[test]
+    fn columns_out_of_range_name_row_and_limit() {
+        let refusal = FieldColumn::new("sharding", &[0, 3, 9]).unwrap_err();
+        assert_eq!(refusal.to_string(), "`sharding[2] = 9` is out of range: at most 3");
+        assert!(matches!(FieldColumn::new("stages", &[]), Err(FieldError::Unknown { .. })));
+    }
+}

@@ -49,7 +49,7 @@ pub(super) fn worker(
         Infeasible::new(Reason::Memory, needs, has, "more devices per worker".to_owned())
     };
     let schedule = list_schedule(&problem).ok().flatten().ok_or_else(no_room)?;
-    let energy = |bytes: f64| travel(groups.placed.as_ref(), Operation::PointToPoint, Bytes(bytes)).energy;
+    let energy = |bytes: f64| travel(groups.placed.as_deref(), Operation::PointToPoint, Bytes(bytes)).energy;
     let sent = |device: usize| {
         let mine = schedule.transfers.iter().filter(|transfer| transfer.from == device);
         mine.map(|transfer| energy(problem.tensors[transfer.tensor].bytes)).sum()
@@ -82,7 +82,7 @@ fn problem(model: &Model, system: &System, plan: &Plan, groups: &Groups, costs: 
         })
         .collect();
     let (ops, tensors) = training_step(&forward, &tensors(model, costs));
-    let link = |bytes| travel(groups.placed.as_ref(), Operation::PointToPoint, bytes);
+    let link = |bytes| travel(groups.placed.as_deref(), Operation::PointToPoint, bytes);
     let latency = link(Bytes(1.0)).seconds.value();
     let bandwidth = PROBE.value() / (link(PROBE).seconds.value() - latency);
     Problem {

@@ -40,13 +40,21 @@ pub struct Quote {
     pub model_flops: Flops,
 }
 
+/// Numbers of the parts of a plan's price, and its memory.
+pub(super) struct Ready {
+    layout: u32,
+    worker: u32,
+    ends: u32,
+    peak_memory: Bytes,
+}
+
 /// Prices plans of one model on one system.
 pub struct Table<'a> {
     model: &'a Model,
     system: &'a System,
     layouts: Kept<LayoutKey, Layout>,
-    inside: Distinct<[Option<Group>; 3]>,
-    chains: Distinct<[Option<Group>; 2]>,
+    inside: Distinct<[Option<Box<Group>>; 3]>,
+    chains: Distinct<[Option<Box<Group>>; 2]>,
     costs: Kept<CostKey, Rc<[SegmentCost]>>,
     workers: Kept<WorkerKey, Result<Worker, Reason>>,
     ends: Kept<EndKey, Vec<End>>,
@@ -133,6 +141,12 @@ impl<'a> Table<'a> {
 
     /// The price of a plan, equal to [`price`](super::price()) bit for bit, or why it cannot run.
     pub fn quote(&mut self, plan: &Plan) -> Result<Quote, Reason> {
+        let ready = self.ready(plan)?;
+        self.finish(plan, &ready)
+    }
+
+    /// All of a plan's price but what is exchanged among data-parallel ranks, or why it cannot run.
+    pub(super) fn ready(&mut self, plan: &Plan) -> Result<Ready, Reason> {
         plan.check_numbers().map_err(|infeasible| infeasible.reason)?;
         let layout = self.layout(plan);
         self.layouts[layout].checked?;
@@ -141,7 +155,19 @@ impl<'a> Table<'a> {
         if peak_memory > self.system.device.memory.value {
             return Err(Reason::Memory);
         }
-        let (ends, exchanges) = (self.ends(plan, layout, worker)?, self.exchanges(plan, layout, worker)?);
+        let ends = self.ends(plan, layout, worker)?;
+        Ok(Ready { layout, worker, ends, peak_memory })
+    }
+
+    /// What no step of the plan is shorter than.
+    pub(super) fn bound(&self, plan: &Plan, ready: &Ready) -> Result<Seconds, Reason> {
+        Ok(self.case(plan, ready.layout, ready.worker)?.bound(&self.ends[ready.ends]))
+    }
+
+    /// The rest of the price.
+    pub(super) fn finish(&mut self, plan: &Plan, ready: &Ready) -> Result<Quote, Reason> {
+        let Ready { layout, worker, ends, peak_memory } = *ready;
+        let exchanges = self.exchanges(plan, layout, worker)?;
         let case = self.case(plan, layout, worker)?;
         let [model_flops, _] = case.flops();
         Ok(Quote { step: case.time(&self.ends[ends], &self.exchanges[exchanges]), peak_memory, model_flops })
@@ -178,8 +204,8 @@ impl<'a> Table<'a> {
             let checked = plan.check_model(model).and_then(|()| check_capacity(system, plan));
             let checked = checked.map_err(|infeasible| infeasible.reason);
             let groups = if checked.is_ok() { Groups::new(system, plan) } else { Groups::default() };
-            let inside = inside.number([groups.tensor, groups.context, groups.expert]);
-            let chain = chains.number([groups.pipeline, groups.placed]);
+            let inside = inside.number([&groups.tensor, &groups.context, &groups.expert].map(Clone::clone));
+            let chain = chains.number([groups.pipeline.clone(), groups.placed.clone()]);
             Layout { checked, groups, inside, chain }
         })
     }
