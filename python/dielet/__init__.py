@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dielet.projection.plan import plan
     from dielet.projection.columns import price_columns
     from dielet.projection.price import price
+    from dielet.technology import compare, fabric, wafer
 
 # Where each public name lives: imported when first used, since importing dielet must stay fast.
 _HOMES = {
@@ -21,7 +22,9 @@ _HOMES = {
     "Curve": "convergence",
     "Fabric": "hardware.system",
     "Priced": "projection",
+    "compare": "technology",
     "curve_names": "convergence",
+    "fabric": "technology",
     "fabric_names": "hardware.system",
     "load_curve": "convergence",
     "load_fabric": "hardware.system",
@@ -32,6 +35,7 @@ _HOMES = {
     "price": "projection",
     "price_columns": "projection.columns",
     "system_names": "hardware.system",
+    "wafer": "technology",
 }
 
 __all__ = [
@@ -47,7 +51,9 @@ __all__ = [
     "SpecError",
     "System",
     "__version__",
+    "compare",
     "curve_names",
+    "fabric",
     "fabric_names",
     "load_curve",
     "load_fabric",
@@ -58,6 +64,7 @@ __all__ = [
     "price",
     "price_columns",
     "system_names",
+    "wafer",
 ]
 
 

@@ -6,6 +6,8 @@
 use dielet_core::device::DeviceError;
 use dielet_core::fabric::FabricError;
 use dielet_core::graph::GraphError;
+use dielet_core::link::TechnologyError;
+use dielet_core::packaging::WaferError;
 use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
@@ -23,6 +25,12 @@ pub(crate) enum Error {
     /// A model that cannot be used.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A technology or geometry that cannot be used.
+    #[error(transparent)]
+    Technology(#[from] TechnologyError),
+    /// A wafer that cannot be.
+    #[error(transparent)]
+    Wafer(#[from] WaferError),
     /// A file of a device, system, fabric or technology that cannot be used.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -94,6 +102,7 @@ impl Error {
         match self {
             Self::Graph(_) => Some(Class::Model),
             Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
+            Self::Technology(_) | Self::Wafer(_) => Some(Class::Spec),
             Self::System(_) => Some(Class::Spec),
             Self::Fabric(_) | Self::Field(_) | Self::Schedule(_) => Some(Class::Plan),
             Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
