@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod model;
+mod partition;
 mod place;
 mod plan;
 mod price;
@@ -22,6 +23,8 @@ mod _core {
     #[pymodule_export]
     use super::model::Model;
 
+    #[pymodule_export]
+    use super::partition::{partition_hybrid, partition_load, partition_replicas};
     #[pymodule_export]
     use super::place::{place_check, place_solve, place_training_step};
     #[pymodule_export]
