@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
+    from dielet.partition import Partition, partition
     from dielet.projection import Answer, Priced
     from dielet.projection.plan import plan
     from dielet.projection.price import price
@@ -19,6 +20,7 @@ _HOMES = {
     "Answer": "projection",
     "Curve": "convergence",
     "Fabric": "hardware.system",
+    "Partition": "partition",
     "Priced": "projection",
     "curve_names": "convergence",
     "fabric_names": "hardware.system",
@@ -27,6 +29,7 @@ _HOMES = {
     "load_model": "model",
     "load_system": "hardware.system",
     "model_names": "model",
+    "partition": "partition",
     "plan": "projection",
     "price": "projection",
     "system_names": "hardware.system",
@@ -40,6 +43,7 @@ __all__ = [
     "FileError",
     "Model",
     "ModelError",
+    "Partition",
     "PlanError",
     "Priced",
     "SpecError",
@@ -52,6 +56,7 @@ __all__ = [
     "load_model",
     "load_system",
     "model_names",
+    "partition",
     "plan",
     "price",
     "system_names",
