@@ -97,15 +97,31 @@ def test_the_search_and_the_answer_agree_bit_for_bit(model, machine, precision, 
         assert _core.price(model.model, system, plan)["step_s"] == step
 
 
-def best_workers(model, system, precision, worker_batch, mp, devices):
+@FEW
+@given(
+    st.sampled_from(NETWORKS).map(network),
+    machines,
+    st.sampled_from([(2, 1), (1, 2), (4, 1), (2, 2), (1, 4)]),
+)
+def test_pruning_hides_no_better_plan(model, machine, degrees):
+    """A search that may use one split only, which it prunes far less, finds nothing faster than the whole search."""
+    system, (tp, pp) = machine.build(), degrees
+    common = (model, system, "fp32", 12, [tp * pp], [8, 24])
+    whole = [step for _, step in best_workers(*common)]
+    part = [step for _, step in best_workers(*common, tp=[tp], pp=[pp])]
+    assume(len(part) == len(whole))
+    assert all(best <= other for best, other in zip(whole, part, strict=True))
+
+
+def best_workers(model, system, precision, worker_batch, mp, devices, tp=(), pp=()):
     request = {
         "mp": mp,
         "worker_batch": worker_batch,
         "sequence": model.sequence,
         "precision": precision,
         "dense_gradients": False,
-        "tp": [],
-        "pp": [],
+        "tp": list(tp),
+        "pp": list(pp),
     }
     found = _core.workers(model.model, system, request, np.array(devices, dtype=np.uint64))
     for column in found["columns"]:
