@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
+    from dielet.placement import Placement, place
     from dielet.projection import Answer, Priced
-    from dielet.projection.plan import plan
     from dielet.projection.columns import price_columns
+    from dielet.projection.plan import plan
     from dielet.projection.price import price
 
 # Where each public name lives: imported when first used, since importing dielet must stay fast.
@@ -20,6 +21,7 @@ _HOMES = {
     "Answer": "projection",
     "Curve": "convergence",
     "Fabric": "hardware.system",
+    "Placement": "placement",
     "Priced": "projection",
     "curve_names": "convergence",
     "fabric_names": "hardware.system",
@@ -28,6 +30,7 @@ _HOMES = {
     "load_model": "model",
     "load_system": "hardware.system",
     "model_names": "model",
+    "place": "placement",
     "plan": "projection",
     "price": "projection",
     "price_columns": "projection.columns",
@@ -42,6 +45,7 @@ __all__ = [
     "FileError",
     "Model",
     "ModelError",
+    "Placement",
     "PlanError",
     "Priced",
     "SpecError",
@@ -54,6 +58,7 @@ __all__ = [
     "load_model",
     "load_system",
     "model_names",
+    "place",
     "plan",
     "price",
     "price_columns",
