@@ -1,8 +1,8 @@
 """Bytes on a device, to the byte.
 
 Activations of a transformer layer: Korthikanti et al., Reducing Activation Recomputation in Large Transformer
-Models, 2022, table 2. Model states: Rajbhandari et al., ZeRO, SC 2020, figure 1. One layer more minus one layer
-less leaves a layer, whatever embedding and head keep.
+Models, 2022, table 2. Model states: Rajbhandari et al., ZeRO, SC 2020, figure 1. One layer
+more minus one layer less leaves a layer, whatever embedding and head keep.
 """
 
 import pytest
@@ -30,9 +30,7 @@ def stages(model, system, precision="mixed", **changes):
 
 def layer(system, term="activations", *, shape=None, **changes):
     """Bytes that the last of 5 layers adds on the only stage."""
-    few, many = (
-        stages(gpt(layers=layers, **(shape or {})), system, micro_batch=B, **changes)[0] for layers in (4, 5)
-    )
+    few, many = (stages(gpt(layers=layers, **(shape or {})), system, micro_batch=B, **changes)[0] for layers in (4, 5))
     return many[term] - few[term]
 
 
@@ -110,8 +108,8 @@ def test_gpipe_keeps_all_micro_batches(system, p, m):
 @pytest.mark.parametrize("v", [2, 3])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_interleaving_keeps_more(system, p, v, rounds):
-    """`min(m v, 2 (p - i - 1) + (v - 1) p + 1)` chunks of `1/v` of a stage's layers; on stage 0 and for large m that
-    is `L (1 + (p - 1) / (p v))` layers (Korthikanti et al., section 4.2.3)."""
+    """`min(m v, 2 (p - i - 1) + (v - 1) p + 1)` chunks of `1/v` of a stage's layers; on stage 0 and for
+    large m that is `L (1 + (p - 1) / (p v))` layers (Korthikanti et al., section 4.2.3)."""
     n, m = p * v, p * rounds
     few, many = (activations(system, layers=layers, pp=p, virtual_stages=v, batch=m) for layers in (n, 2 * n))
     each = kept(1, False) / B
@@ -174,9 +172,7 @@ def test_a_tied_table_stands_on_both_ends_of_a_pipeline(system):
 
 def test_experts_are_shared_out(system):
     routed = {"experts": 8, "top_k": 2, "expert_ffn": 256, "ffn": 512}
-    one, four = (
-        stages(gpt(**routed), system, micro_batch=1, dp=8, ep=ep, sharding=0)[0]["weights"] for ep in (1, 4)
-    )
+    one, four = (stages(gpt(**routed), system, micro_batch=1, dp=8, ep=ep, sharding=0)[0]["weights"] for ep in (1, 4))
     # Two matrices and two biases an expert; the router stays whole.
     experts = GPT["layers"] * 8 * (2 * H * 256 + 256 + H)
     assert one - four == 2 * experts * (1 - 1 / 4)
@@ -208,10 +204,8 @@ def test_big_lstm_with_sparse_gradients_fits_a_v100():
 
 
 def test_longer_samples_touch_more_rows():
-    """A token more is a row of the embedding and one of the output layer with its bias; sampled classes stay."""
+    """A token more is a row of the embedding and one of the output layer; sampled classes stay."""
     model, system = load_model("big-lstm"), load_system("dgx1-v100")
     sequence = model.to_dict()["sequence"]
-    one, two = (
-        stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2)
-    )
+    one, two = (stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2))
     assert two - one == 4 * 8 * sequence * (1024 + 1024 + 1)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from fabric_builder import system, tier
-from gpt_builder import GPT, gpt, plan_of, price
 
 from dielet import _core
 from dielet.hardware.system import load_system
 from dielet.model import load_model
+from fabric_builder import system, tier
+from gpt_builder import GPT, gpt, plan_of, price
 
 B, T, RATE = 2, 4, 1e9
 SBH = GPT["sequence"] * B * GPT["hidden"]
@@ -37,7 +37,7 @@ def layer(ideal, **changes):
 
 
 def test_a_layer_reduces_twice_each_way(ideal):
-    """Shoeybi et al., Megatron-LM, 2019: an all-reduce behind attention and behind the MLP, and as many back."""
+    """Shoeybi et al., Megatron-LM, 2019: an all-reduce behind attention and MLP, and as many back."""
     assert layer(ideal) == pytest.approx({"forward": 4, "backward": 4})
 
 

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
+    from dielet.partition import Partition, partition
     from dielet.placement import Placement, place
     from dielet.projection import Answer, Priced
     from dielet.projection.columns import price_columns
     from dielet.projection.plan import plan
     from dielet.projection.price import price
+    from dielet.technology import compare, fabric, wafer
 
 # Where each public name lives: imported when first used, since importing dielet must stay fast.
 _HOMES = {
@@ -22,8 +24,11 @@ _HOMES = {
     "Curve": "convergence",
     "Fabric": "hardware.system",
     "Placement": "placement",
+    "Partition": "partition",
     "Priced": "projection",
+    "compare": "technology",
     "curve_names": "convergence",
+    "fabric": "technology",
     "fabric_names": "hardware.system",
     "load_curve": "convergence",
     "load_fabric": "hardware.system",
@@ -31,10 +36,12 @@ _HOMES = {
     "load_system": "hardware.system",
     "model_names": "model",
     "place": "placement",
+    "partition": "partition",
     "plan": "projection",
     "price": "projection",
     "price_columns": "projection.columns",
     "system_names": "hardware.system",
+    "wafer": "technology",
 }
 
 __all__ = [
@@ -45,24 +52,29 @@ __all__ = [
     "FileError",
     "Model",
     "ModelError",
+    "Partition",
     "Placement",
     "PlanError",
     "Priced",
     "SpecError",
     "System",
     "__version__",
+    "compare",
     "curve_names",
+    "fabric",
     "fabric_names",
     "load_curve",
     "load_fabric",
     "load_model",
     "load_system",
     "model_names",
+    "partition",
     "place",
     "plan",
     "price",
     "price_columns",
     "system_names",
+    "wafer",
 ]
 
 

@@ -160,6 +160,31 @@ def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
 def price(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
 def op_costs(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
 
+# partition
+def partition_load(
+    columns: dict[str, Any],
+    accelerators: int,
+    cpus: int,
+    memory: float,
+    *,
+    contiguous: bool,
+    time_limit_s: float | None,
+    memory_limit_bytes: int | None,
+) -> dict[str, Any]: ...
+def partition_replicas(
+    columns: dict[str, Any],
+    devices: int,
+    nodes: int,
+    inner: float,
+    outer: float,
+    *,
+    time_limit_s: float | None,
+    memory_limit_bytes: int | None,
+) -> dict[str, Any]: ...
+def partition_hybrid(
+    problem: dict[str, Any], *, time_limit_s: float | None, memory_limit_bytes: int | None
+) -> dict[str, Any]: ...
+
 # place
 def place_solve(problem: dict[str, Any], time_limit_s: float | None = None) -> dict[str, Any]: ...
 def place_check(problem: dict[str, Any], schedule: dict[str, Any]) -> float: ...
@@ -188,3 +213,110 @@ def pipeline_ends_s(
     micro_batches: int,
     schedule: str,
 ) -> list[float]: ...
+
+# link
+@final
+class Technology:
+    @staticmethod
+    def from_toml(text: str, origin: str) -> Technology: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def report(self, asked: Mapping[str, Any]) -> dict[str, Any]: ...
+    def tier(self, asked: Mapping[str, Any], edge_m: float) -> dict[str, Any]: ...
+    def fabric(
+        self,
+        like: Fabric,
+        asked: Mapping[str, Any],
+        name: str,
+        die_m2: float = 500e-6,
+        share: float = 0.5,
+        topology: str | None = None,
+    ) -> Fabric: ...
+    def limits(
+        self, pitch_m: list[float], length_m: float = 500e-6, reference_ohm: float = 50.0
+    ) -> list[dict[str, Any]]: ...
+    def sweep(
+        self,
+        pitch_m: NDArray[np.float64],
+        length_m: NDArray[np.float64],
+        layers: NDArray[np.uint32],
+        shielded: bool = False,
+    ) -> dict[str, NDArray[np.float64]]: ...
+    def response(
+        self,
+        pitch_m: NDArray[np.float64],
+        length_m: NDArray[np.float64],
+        frequency_hz: NDArray[np.float64],
+        shielded: bool = False,
+        reference_ohm: float = 50.0,
+    ) -> dict[str, NDArray[np.float64]]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def capacity(self) -> int | None: ...
+
+@final
+class Fabric:
+    @staticmethod
+    def from_toml(text: str, origin: str) -> Fabric: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+    def source(self) -> str: ...
+    @property
+    def has_geometry(self) -> bool: ...
+
+def compare_links(
+    technologies: list[Technology], against: int, asked: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def wire_columns(
+    width_m: NDArray[np.float64],
+    spacing_m: NDArray[np.float64],
+    thickness_m: NDArray[np.float64],
+    height_m: NDArray[np.float64],
+    both_planes: bool = False,
+    permittivity: float = 3.9,
+) -> dict[str, NDArray[np.float64]]: ...
+def bus_response(
+    width_m: float,
+    spacing_m: float,
+    thickness_m: float,
+    height_m: float,
+    length_m: float,
+    frequency_hz: NDArray[np.float64],
+    both_planes: bool = False,
+    shielded: bool = False,
+    reference_ohm: float = 50.0,
+) -> dict[str, NDArray[np.float64]]: ...
+def edge_bandwidth(
+    pitch_m: float, layers: int, rate_bit_per_s: float, signal_fraction: float = 1.0
+) -> float: ...
+def perimeter_bandwidth(area_m2: float, pitch_m: float, layers: int, rate_bit_per_s: float) -> float: ...
+def power_saving(share: float, old_j_per_bit: float, new_j_per_bit: float) -> float: ...
+def share_needed(saving: float, old_j_per_bit: float, new_j_per_bit: float) -> float: ...
+def roofline_gain(intensity: float, gain: float) -> float: ...
+
+# packaging
+@final
+class Packaging:
+    @staticmethod
+    def from_toml(text: str, origin: str) -> Packaging: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def wafer(self, asked: Mapping[str, Any]) -> dict[str, Any]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
+def collective_columns(
+    system: System,
+    operation: str,
+    bytes: NDArray[np.float64],
+    devices: int,
+    size: int,
+    stride: int,
+    placed: bool,
+    algorithm: str | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...

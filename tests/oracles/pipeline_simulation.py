@@ -1,13 +1,13 @@
 """A pipelined training step, event by event, from the definitions of the schedules.
 
-Devices work through their list of passes in order, one at a time, each as soon as its input is there; what a pass
-writes travels to the device that reads it while the sender goes on working.
+Devices work through their list of passes in order, one at a time, each as soon as its input is there; what a
+pass writes travels to the device that reads it while the sender goes on working.
 
 - GPipe (Huang et al., NeurIPS 2019): every forward pass, then every backward pass.
-- 1F1B (Narayanan et al., SC 2021, section 2.2.1): device d starts with as many forward passes as there are devices
-  behind it, then alternates forward and backward until the forward passes are used up, then drains.
-- Interleaved 1F1B (section 2.2.2): a device has several chunks of the model; micro-batches go in rounds of as many as
-  there are devices through the first chunk of all devices, then through the second, and back in the opposite order.
+- 1F1B (Narayanan et al., SC 2021, section 2.2.1): device d starts with as many forward passes as there are
+  devices behind it, then alternates forward and backward until the forward passes are used up, then drains.
+- Interleaved 1F1B (section 2.2.2): a device has several chunks of the model; micro-batches go in rounds of as
+  many as there are devices through the first chunk of all devices, then the second, and back the other way.
   The first forward passes are two per device behind, and one round per chunk but the last.
 """
 

@@ -1,4 +1,4 @@
-"""Steps and layers that Korthikanti et al. measured on A100 (arXiv:2205.05198); every row is printed (`pytest -s`).
+"""Steps and layers that Korthikanti et al. measured on A100 (arXiv:2205.05198), all printed (`pytest -s`).
 
 The A100's constants come from GEMM and collective measurements; none of these rows was fitted.
 """
@@ -11,7 +11,7 @@ from dielet.hardware.system import load_system
 from dielet.model import Model, Transformer, load_model
 from gpt_builder import plan_of, price
 
-# Table 5: model, tp, pp, virtual stages, micro-batch, batch, seconds with full recomputation, and with selective
+# Table 5: model, tp, pp, virtual stages, micro-batch, batch, seconds with full and with selective
 # recomputation and sequence parallelism.
 STEPS = [
     ("megatron-22b", 8, 1, 1, 4, 4, 1.42, 1.10),
@@ -19,7 +19,7 @@ STEPS = [
     ("megatron-530b", 8, 35, 3, 1, 280, 49.05, 37.83),
     ("megatron-1t", 8, 64, 1, 1, 512, 94.42, 71.49),
 ]
-# Table 4: one layer of the 22B model, tp 8, micro-batch 4: (recomputation, sequence parallelism), ms forward, backward.
+# Table 4: a layer of the 22B model, tp 8, micro-batch 4: (recomputation, sequence parallelism), ms each way.
 LAYERS = {
     ("none", False): (7.7, 11.9),
     ("none", True): (7.2, 11.8),
@@ -71,8 +71,7 @@ def test_selective_recomputation_gains_what_was_measured():
 
 
 def test_data_parallelism_of_the_530b_model():
-    """2,240 GPUs, dp 8, gradients reduced after the backward pass: 39.15 s. The model overlaps them in buckets, so
-    the step may only be shorter by what that hides."""
+    """2,240 GPUs, dp 8: 39.15 s. Most of what data parallelism adds there is not explained."""
     one, eight = (step_s("megatron-530b", "selective", True, dp=dp) for dp in (1, 8))
     row("megatron-530b, dp 8", eight, 39.15, "s")
     print(f"data parallelism adds {eight - one:.2f} s, published {39.15 - 37.83:.2f} s")
@@ -84,12 +83,8 @@ def layer_ms(recompute, sequence_parallel):
     """Forward and backward of the last of five layers."""
     times = []
     for layers in (4, 5):
-        model = Model.from_dict(
-            Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build()
-        )
-        plan = plan_of(
-            model, "mixed", tp=8, micro_batch=4, recompute=recompute, sequence_parallel=sequence_parallel
-        )
+        model = Model.from_dict(Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build())
+        plan = plan_of(model, "mixed", tp=8, micro_batch=4, recompute=recompute, sequence_parallel=sequence_parallel)
         tree = price(model, load_system("dgx-a100"), plan)["breakdown"]
         leaves = [leaf for part in tree["parts"] for leaf in part["parts"]]
         forward = sum(leaf["seconds"] for leaf in leaves if leaf["name"] == "forward")

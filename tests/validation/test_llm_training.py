@@ -1,7 +1,8 @@
-"""Steps of GPT and Llama-like models against two published sweeps, sampled evenly; errors are printed (`pytest -s`).
+"""Steps of GPT and Llama-like models against two published sweeps, sampled evenly; all printed (`pytest -s`).
 
-Nothing is fitted on these rows. Groups, the limit of 5 ms a layer and the bounds were chosen after the errors were
-seen and say what was reached; errors over all rows, and how the limit matters, are in `docs/validation.md`.
+Nothing is fitted on these rows. Groups, the limit of 5 ms a layer and the bounds were chosen after the errors
+were seen and say what was reached; errors over all rows, and how the limit matters, are in
+`docs/validation.md`.
 """
 
 import csv
@@ -87,9 +88,7 @@ def price(row, sizes, system, precision, **more):
     model = Model.from_dict(Transformer(name="row", summary="t", source="t", **sizes).build())
     degrees = {name: int(row[name] or 1) for name in ("tp", "pp", "cp")}
     dp = int(row["gpus"]) // (degrees["tp"] * degrees["pp"] * degrees["cp"])
-    plan = plan_of(
-        model, precision, dp=dp, micro_batch=int(row["mbs"]), batch=int(row["gbs"]), **degrees, **more
-    )
+    plan = plan_of(model, precision, dp=dp, micro_batch=int(row["mbs"]), batch=int(row["gbs"]), **degrees, **more)
     return _core.price(model, system, plan)
 
 
@@ -123,9 +122,7 @@ def report(title, found):
 def terms(run):
     total = run.step["step_s"]
     parts = {part["name"]: part["seconds"] / total for part in run.step["breakdown"]["parts"]}
-    return ", ".join(
-        f"{name} {share:.0%}" for name, share in sorted(parts.items(), key=lambda item: -item[1])[:4]
-    )
+    return ", ".join(f"{name} {share:.0%}" for name, share in sorted(parts.items(), key=lambda item: -item[1])[:4])
 
 
 def report_all(title, found, refused):
@@ -138,8 +135,9 @@ def report_all(title, found, refused):
     for run in sorted(found, key=lambda run: -abs(np.log1p(run.error)))[:8]:
         row = run.row
         print(
-            f"  {run.error:+.0%} h{row['hidden']} L{row['layers']} gpus {row['gpus']} tp {row['tp']} pp {row['pp']} "
-            f"mbs {row['mbs']} gbs {row['gbs']}: {run.step['step_s']:.3f} s for {run.seconds:.3f} s; {terms(run)}"
+            f"  {run.error:+.0%} h{row['hidden']} L{row['layers']} gpus {row['gpus']} "
+            f"tp {row['tp']} pp {row['pp']} mbs {row['mbs']} gbs {row['gbs']}: "
+            f"{run.step['step_s']:.3f} s for {run.seconds:.3f} s; {terms(run)}"
         )
     return report(f"  all of {title}", found)
 
@@ -159,8 +157,8 @@ def a100():
 
 
 def h100(row):
-    """Every run states the bus bandwidth of an all-reduce of 1 GiB over all its devices: what the nodes had to each
-    other on the day, from 341 GB/s on 2 nodes to 13 GB/s on 64."""
+    """Every run states the bus bandwidth of an all-reduce of 1 GiB over all its devices: what the nodes had
+    to each other on the day, from 341 GB/s on 2 nodes to 13 GB/s on 64."""
     found = re.search(r"world AR ([0-9.]+)", row["notes"])
     if int(row["gpus"]) <= 8 or not found:
         return load_system("dgx-h100")
@@ -179,13 +177,13 @@ def test_megatron_on_a100(shared):
     assert order > 0.85
     assert all(run.error < 0.25 for run in found)
     busy = [run for run in found if run.layer_ms >= 5.0]
-    median, worst, order = report("Megatron-DeepSpeed, a layer takes 5 ms or more", busy)
+    median, _, _ = report("Megatron-DeepSpeed, a layer takes 5 ms or more", busy)
     assert len(busy) > 15
     assert median < 0.25
 
 
 def test_nanotron_on_h100(shared):
-    """The sweep behind the Ultra-Scale Playbook of Hugging Face: nanotron, Llama-like models, 8 to 512 GPUs."""
+    """The sweep behind Hugging Face's Ultra-Scale Playbook: nanotron, Llama-like models, 8 to 512 GPUs."""
     core = sample(shared, "hf-nanotron-playbook", lambda row: row["core"] == "yes")
     alone = sample(shared, "hf-nanotron-playbook", lambda row: row["core"] == "yes" and int(row["gpus"]) <= 8)
 

@@ -7,7 +7,7 @@ from dielet.model import load_model
 from gpt_builder import plan_of, price
 
 # TensorFlow benchmarks page, 2017: tf_cnn_benchmarks on DGX-1 (P100), synthetic data. ResNet-50 and VGG-16 at
-# 32 and 64 images are what the P100's kernel overhead and convolution efficiency were fitted on.
+# 32 and 64 images are what the P100's host overhead and convolution efficiency were fitted on.
 INCEPTION_P100 = {64: 142.0, 32: 128.0}
 FITTED_P100 = {
     ("resnet-50", 64): 219.0,
@@ -66,9 +66,7 @@ def test_resnet_50_on_a_v100(precision):
     for framework, number, batch, published in RESNET_V100:
         if number == precision:
             ours = priced("resnet-50", "dgx1-v100", precision, batch)["samples_per_s"]
-            errors.append(
-                row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s")
-            )
+            errors.append(row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s"))
     assert abs(sorted(errors)[1]) < 0.15
     assert max(map(abs, errors)) < 0.20
 
@@ -108,7 +106,7 @@ def test_scaling_efficiency_of_gnmt_in_fp32(system):
 
 @pytest.mark.parametrize("system", ["dgx1-v100", "dgx2-v100"])
 def test_scaling_efficiency_of_gnmt_in_mixed_precision(system):
-    """Within 10 points on 4 devices. On 8 and 16 the target is missed by some 5 points, for reasons not known;
-    the bound there was set after the errors were seen: `docs/validation.md`."""
+    """Within 10 points on 4 devices. On 8 and 16 the target is missed by some 5 points, for unknown
+    reasons; the bound there was set after the errors were seen: `docs/validation.md`."""
     for n, ours, theirs in efficiencies(system, "mixed"):
         assert 0 < ours - theirs < (0.10 if n == 4 else 0.16)

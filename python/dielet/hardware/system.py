@@ -62,7 +62,11 @@ def load_system(name_or_path: str | Path, *, fabric: str | Path | Fabric | None 
 
 
 def load_fabric(name_or_path: str | Path) -> Fabric:
-    """A fabric of the package by its name, or a user's own by the path of its file."""
+    """A fabric by its name, by the path of its file, or by wires, as in `si-if:pitch=4um,layers=2`."""
+    if isinstance(name_or_path, str) and ":" in name_or_path and not Path(name_or_path).is_file():
+        from dielet.technology import fabric_on_wires
+
+        return fabric_on_wires(name_or_path)
     return Fabric.from_toml(*_read("fabric", name_or_path))
 
 

@@ -1,9 +1,10 @@
 //! What a training step costs: pure functions of (model, system, plan).
 //!
-//! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`pipeline`]; then [`shard`]; then
+//! Floors, from the lowest: [`units`], [`term`]; then [`graph`], [`device`], [`wire`], [`pipeline`]; then
+//! [`shard`], [`link`]; then
 //! [`fabric`], [`compute`], [`activation`]; then [`collective`], [`travel`]; then [`op`], [`segment`], [`stage`]; then
 //! [`reduction`], [`update`], [`worker`]; then [`exchange`], [`memory`]; then [`step`], [`price`]; beside them
-//! [`projection`]. Nothing points upward, and nothing here searches, reads files or knows Python.
+//! [`projection`], [`packaging`]. Nothing points upward, and nothing here searches, reads files or knows Python.
 
 pub mod activation;
 pub mod collective;
@@ -12,8 +13,10 @@ pub mod device;
 pub mod exchange;
 pub mod fabric;
 pub mod graph;
+pub mod link;
 pub mod memory;
 pub mod op;
+pub mod packaging;
 pub mod parameters;
 pub mod pass;
 pub mod pipeline;
@@ -33,4 +36,5 @@ pub mod travel;
 pub mod units;
 pub mod update;
 pub mod verdict;
+pub mod wire;
 pub mod worker;

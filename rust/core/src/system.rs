@@ -15,9 +15,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
-use crate::fabric::{Fabric, FabricError, Tier, TierSpec};
-use crate::spec::{self, Sourced, SpecError};
-use crate::units::{DollarsPerSecond, Watts};
+use crate::fabric::{Fabric, FabricError, Kind, Tier, TierSpec};
+use crate::link::TierFigures;
+use crate::spec::{self, Confidence, Sourced, SpecError};
+use crate::units::{DollarsPerSecond, Meters, SquareMeters, Watts};
 
 /// Why a system cannot be.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -76,6 +77,25 @@ struct SystemSpec {
     tiers: Vec<TierSpec>,
 }
 
+/// Edge of a square die behind one port of a tier: a side for each link of a mesh, torus or graph, two for each of
+/// a ring's links, all four for a port of a switch; `share` of it, since memory takes the rest.
+///
+/// Worked: 500 mm2 and half of a side in a mesh: 11.2 mm.
+///
+/// ```
+/// use dielet_core::{fabric::Kind, system::edge_of_port, units::SquareMeters};
+/// let edge = edge_of_port(SquareMeters(500e-6), Kind::Mesh, 0.5);
+/// assert!((edge.value() - 11.18e-3).abs() < 1e-5);
+/// ```
+pub fn edge_of_port(die: SquareMeters, kind: Kind, share: f64) -> Meters {
+    let sides = match kind {
+        Kind::Mesh | Kind::Torus | Kind::Graph | Kind::Full => 1.0,
+        Kind::Ring => 2.0,
+        Kind::Switch => 4.0,
+    };
+    Meters(die.value().sqrt() * sides * share)
+}
+
 /// A named tier that may take the place of a system's innermost one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,6 +109,29 @@ pub struct FabricSpec {
 }
 
 impl FabricSpec {
+    /// The same tier on other wires: their bandwidth, latency and energy, the library's constants as they were.
+    #[must_use]
+    pub fn on_link(&self, name: &str, kind: Option<Kind>, figures: &TierFigures, source: &str) -> Self {
+        fn derived<T>(value: T, source: &str) -> Sourced<T> {
+            Sourced { value, source: source.to_owned(), confidence: Confidence::Derived }
+        }
+        let topology = kind.unwrap_or(self.tier.topology);
+        let shape = if topology == self.tier.topology { self.tier.shape.clone() } else { None };
+        Self {
+            name: name.to_owned(),
+            summary: format!("{} on wires: {source}", self.name),
+            tier: TierSpec {
+                name: name.to_owned(),
+                topology,
+                shape,
+                bandwidth: derived(figures.bandwidth, source),
+                latency: derived(figures.latency, source),
+                energy: derived(figures.energy, source),
+                ..self.tier.clone()
+            },
+        }
+    }
+
     /// A named fabric from the text of its file; `origin` names the file in errors.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, SystemError> {
         let spec: Self = spec::parse(text, origin)?;

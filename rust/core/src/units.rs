@@ -125,8 +125,11 @@ impl Dimension {
     /// ```
     pub fn format(&self, value: f64) -> String {
         let fits = |(_, factor): &&(&str, f64)| value.abs() >= *factor * 0.9995;
+        // A dimension whose base is a bit counts in bits; elsewhere bits are another spelling of bytes.
+        let bits = self.units[0].0.starts_with("bit/s");
+        let alias = |name: &str| ["bit/s", "b/s", "/b"].iter().any(|end| name.ends_with(end));
         let decimal = |(name, _): &&(&str, f64)| {
-            !name.contains("iB") && !["bit/s", "b/s", "/b"].iter().any(|end| name.ends_with(end))
+            if bits { name.contains("bit") } else { !name.contains("iB") && !alias(name) }
         };
         let largest = self.units.iter().filter(decimal).filter(fits).max_by(|a, b| a.1.total_cmp(&b.1));
         let smallest = self.units.iter().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -242,6 +245,35 @@ quantities! {
     SquareMeters, AREA, "area", ["m2" = 1.0, "mm2" = 1e-6, "um2" = 1e-12, "cm2" = 1e-4];
     /// Frequency.
     Hertz, FREQUENCY, "frequency", ["Hz" = 1.0, "kHz" = 1e3, "MHz" = 1e6, "GHz" = 1e9];
+    /// Data rate of one wire or lane.
+    BitsPerSecond, BIT_RATE, "bit rate", ["bit/s" = 1.0, "Mbit/s" = 1e6, "Gbit/s" = 1e9, "Tbit/s" = 1e12, "Mb/s" = 1e6, "Gb/s" = 1e9, "Tb/s" = 1e12];
+    /// Data rate per length of die edge, one direction.
+    EdgeBandwidth, EDGE_BANDWIDTH, "bandwidth per edge", ["bit/s/m" = 1.0, "Gbit/s/mm" = 1e12, "Tbit/s/mm" = 1e15,
+        "Gb/s/mm" = 1e12, "Tb/s/mm" = 1e15, "GB/s/mm" = 8e12, "TB/s/mm" = 8e15];
+    /// Data rate per area of die, one direction.
+    ArealBandwidth, AREAL_BANDWIDTH, "bandwidth per area", ["bit/s/m2" = 1.0, "Gbit/s/mm2" = 1e15, "Tbit/s/mm2" = 1e18, "GB/s/mm2" = 8e15];
+    /// Resistance.
+    Ohms, RESISTANCE, "resistance", ["ohm" = 1.0, "mohm" = 1e-3, "kohm" = 1e3];
+    /// Resistivity.
+    OhmMeters, RESISTIVITY, "resistivity", ["ohm m" = 1.0, "uohm cm" = 1e-8, "nohm m" = 1e-9];
+    /// Capacitance.
+    Farads, CAPACITANCE, "capacitance", ["F" = 1.0, "fF" = 1e-15, "pF" = 1e-12];
+    /// Resistance per length.
+    OhmsPerMeter, LINE_RESISTANCE, "resistance per length", ["ohm/m" = 1.0, "ohm/mm" = 1e3];
+    /// Capacitance per length.
+    FaradsPerMeter, LINE_CAPACITANCE, "capacitance per length", ["F/m" = 1.0, "pF/m" = 1e-12, "fF/mm" = 1e-12];
+    /// Inductance per length.
+    HenriesPerMeter, LINE_INDUCTANCE, "inductance per length", ["H/m" = 1.0, "nH/mm" = 1e-6];
+    /// Voltage.
+    Volts, VOLTAGE, "voltage", ["V" = 1.0, "mV" = 1e-3, "kV" = 1e3];
+    /// Current.
+    Amperes, CURRENT, "current", ["A" = 1.0, "mA" = 1e-3, "kA" = 1e3];
+    /// Defects per area.
+    DefectDensity, DEFECTS, "defect density", ["/m2" = 1.0, "/cm2" = 1e4, "/mm2" = 1e6];
+    /// Price per area.
+    DollarsPerSquareMeter, AREA_COST, "price per area", ["USD/m2" = 1.0, "USD/mm2" = 1e6];
+    /// Power per area.
+    WattsPerSquareMeter, HEAT_FLUX, "power per area", ["W/m2" = 1.0, "W/mm2" = 1e6, "W/cm2" = 1e4];
 }
 
 relations! {

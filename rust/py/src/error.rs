@@ -6,9 +6,12 @@
 use dielet_core::device::DeviceError;
 use dielet_core::fabric::FabricError;
 use dielet_core::graph::GraphError;
+use dielet_core::link::TechnologyError;
+use dielet_core::packaging::WaferError;
 use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
+use dielet_solve::partition::PartitionError;
 use dielet_solve::place::{PlaceError, Violation};
 use dielet_solve::plan::FieldError;
 use pyo3::exceptions::PyRuntimeError;
@@ -23,6 +26,12 @@ pub(crate) enum Error {
     /// A model that cannot be used.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A technology or geometry that cannot be used.
+    #[error(transparent)]
+    Technology(#[from] TechnologyError),
+    /// A wafer that cannot be.
+    #[error(transparent)]
+    Wafer(#[from] WaferError),
     /// A file of a device, system, fabric or technology that cannot be used.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -44,6 +53,9 @@ pub(crate) enum Error {
     /// A task graph or devices that cannot be placed.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// A graph or machine that cannot be partitioned.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// A schedule that breaks a constraint.
     #[error(transparent)]
     Schedule(#[from] Violation),
@@ -94,10 +106,12 @@ impl Error {
         match self {
             Self::Graph(_) => Some(Class::Model),
             Self::Spec(_) | Self::Device(_) | Self::Quantity(_) => Some(Class::Spec),
+            Self::Technology(_) | Self::Wafer(_) => Some(Class::Spec),
             Self::System(_) => Some(Class::Spec),
             Self::Fabric(_) | Self::Field(_) | Self::Schedule(_) => Some(Class::Plan),
             Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
-            Self::Place(_) => Some(Class::Plan),
+            Self::Place(_) | Self::Partition(PartitionError::NoDevice) => Some(Class::Plan),
+            Self::Partition(_) => Some(Class::Model),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

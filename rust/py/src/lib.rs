@@ -2,7 +2,10 @@
 
 mod device;
 mod error;
+mod link;
 mod model;
+mod packaging;
+mod partition;
 mod pipeline;
 mod place;
 mod plan;
@@ -21,8 +24,17 @@ mod _core {
     #[pymodule_export]
     use super::device::{Device, gemm_time_s, stream_time_s};
     #[pymodule_export]
+    use super::link::{
+        Technology, bus_response, compare_links, edge_bandwidth, perimeter_bandwidth, power_saving,
+        roofline_gain, share_needed, wire_columns,
+    };
+    #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::packaging::Packaging;
 
+    #[pymodule_export]
+    use super::partition::{partition_hybrid, partition_load, partition_replicas};
     #[pymodule_export]
     use super::pipeline::pipeline_ends_s;
     #[pymodule_export]
