@@ -15,13 +15,12 @@ from pathlib import Path
 
 from dielet import _core
 from dielet.model.taskgraph import read_taskgraph
-from dielet.place import place, placement_problem
+from dielet.placement import place, placement_problem
 
 DATA = Path(os.environ.get("DIELET_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 LINK = {"latency_s": 1e-5, "bandwidth_bytes_per_s": 50e9}
 PROFILES = (
-    "squeezenet1_0 vgg16 alexnet resnet18 resnet50 resnext101 "
-    "inception_v3 nasnetamobile nasnetalarge gnmt gnmt_large"
+    "squeezenet1_0 vgg16 alexnet resnet18 resnet50 resnext101 inception_v3 nasnetamobile nasnetalarge gnmt gnmt_large"
 )
 
 
@@ -85,9 +84,7 @@ def highs(problem, limit):
         h.addConstr(start[i] + op["time_s"][0] <= end)
     for d in devices:
         if math.isfinite(problem["memory_bytes"][d]):
-            h.addConstr(
-                sum(op["memory_bytes"] * on[i][d] for i, op in enumerate(ops)) <= problem["memory_bytes"][d]
-            )
+            h.addConstr(sum(op["memory_bytes"] * on[i][d] for i, op in enumerate(ops)) <= problem["memory_bytes"][d])
     for tensor in problem["tensors"]:
         u = tensor["producer"]
         for v in tensor["consumers"]:
@@ -99,12 +96,8 @@ def highs(problem, limit):
         for j in range(i):
             first = h.addBinary()
             for d in devices:
-                h.addConstr(
-                    start[j] >= start[i] + ops[i]["time_s"][0] - horizon * (3 - first - on[i][d] - on[j][d])
-                )
-                h.addConstr(
-                    start[i] >= start[j] + ops[j]["time_s"][0] - horizon * (2 + first - on[i][d] - on[j][d])
-                )
+                h.addConstr(start[j] >= start[i] + ops[i]["time_s"][0] - horizon * (3 - first - on[i][d] - on[j][d]))
+                h.addConstr(start[i] >= start[j] + ops[j]["time_s"][0] - horizon * (2 + first - on[i][d] - on[j][d]))
     began = time.perf_counter()
     h.minimize(end)
     return time.perf_counter() - began

@@ -29,13 +29,13 @@ FILE_LINES = 400
 FLOORS = [
     {"_core", "confidence", "errors"},
     {"convergence", "fabric", "hardware", "model"},
-    {"partition", "place", "projection"},
+    {"partition", "placement", "projection"},
     {"evidence", "export", "fabric_plot", "report"},
     {"__main__", "cli"},
 ]
 
 # An answer's `repr` and its files are its report, asked for when they are needed.
-UPWARD = {("place", "report"), ("projection", "report")}
+UPWARD = {("placement", "report"), ("projection", "report")}
 
 
 # Borders of crates

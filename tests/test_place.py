@@ -9,7 +9,7 @@ import pytest
 from dielet import _core
 from dielet.errors import FileError, ModelError, PlanError
 from dielet.model.taskgraph import read_taskgraph
-from dielet.place import place, placement_problem
+from dielet.placement import place, placement_problem
 
 LINK = {"bandwidth_bytes_per_s": 1e9, "latency_s": 0.25}
 

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
     from dielet.partition import Partition, partition
+    from dielet.placement import Placement, place
     from dielet.projection import Answer, Priced
-    from dielet.projection.plan import plan
     from dielet.projection.columns import price_columns
+    from dielet.projection.plan import plan
     from dielet.projection.price import price
     from dielet.technology import compare, fabric, wafer
 
@@ -22,6 +23,7 @@ _HOMES = {
     "Answer": "projection",
     "Curve": "convergence",
     "Fabric": "hardware.system",
+    "Placement": "placement",
     "Partition": "partition",
     "Priced": "projection",
     "compare": "technology",
@@ -33,6 +35,7 @@ _HOMES = {
     "load_model": "model",
     "load_system": "hardware.system",
     "model_names": "model",
+    "place": "placement",
     "partition": "partition",
     "plan": "projection",
     "price": "projection",
@@ -50,6 +53,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Partition",
+    "Placement",
     "PlanError",
     "Priced",
     "SpecError",
@@ -65,6 +69,7 @@ __all__ = [
     "load_system",
     "model_names",
     "partition",
+    "place",
     "plan",
     "price",
     "price_columns",

@@ -11,9 +11,9 @@ import typer
 from dielet.errors import FileError, PlanError, SpecError
 
 if TYPE_CHECKING:
-    from dielet.place import Placement
+    from dielet.placement import Placement
 
-_WIDTH = 72
+_WIDTH = 64
 
 
 def register(app: typer.Typer) -> None:
@@ -21,17 +21,13 @@ def register(app: typer.Typer) -> None:
     app.command("place")(place)
 
 
-def place(  # noqa: PLR0917 (typer reads the signature)
+def place(
     graph: Annotated[str, typer.Argument(help="A task graph file (FILE#k for one of a list).")],
     devices: Annotated[int | None, typer.Option(help="Number of devices.")] = None,
-    bandwidth: Annotated[
-        str | None, typer.Option(help="Of a link in one direction, as 50GB/s or inf.")
-    ] = None,
+    bandwidth: Annotated[str | None, typer.Option(help="Of a link in one direction, as 50GB/s or inf.")] = None,
     latency: Annotated[str | None, typer.Option(help="Of a transfer, as 10us.")] = None,
     links: Annotated[str | None, typer.Option(help="delay, serial or port.")] = None,
-    no_overlap: Annotated[
-        bool, typer.Option("--no-overlap", help="A transfer occupies both devices.")
-    ] = False,
+    no_overlap: Annotated[bool, typer.Option("--no-overlap", help="A transfer occupies both devices.")] = False,
     forward_only: Annotated[bool, typer.Option("--forward-only", help="Forward ops alone.")] = False,
     memory: Annotated[str | None, typer.Option(help="Of each device, as 16GB.")] = None,
     drop: Annotated[str, typer.Option(help="Ops to leave out, separated by commas.")] = "",
@@ -44,7 +40,7 @@ def place(  # noqa: PLR0917 (typer reads the signature)
     html: Annotated[Path | None, typer.Option(help="Write the timeline as a page.")] = None,
 ) -> None:
     """Place and order the ops of a graph on a few devices so that the step ends soonest, with a proof."""
-    from dielet.place import place as solve
+    from dielet.placement import place as solve
 
     answer = solve(
         graph,
@@ -93,7 +89,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _links(text: str | None) -> Any:
-    from dielet.place import LINKS
+    from dielet.placement import LINKS
 
     if text is not None and text not in LINKS:
         raise PlanError(f"--links {text} is no link model: use one of {', '.join(LINKS)}")
@@ -128,9 +124,7 @@ def _show(answer: "Placement") -> None:
         table.add_row(name, cells)
     console.print(table, highlight=False)
     critical = [op.id + ("'" if op.phase == "backward" else "") for op in answer.ops if op.critical]
-    console.print(
-        f"critical path ({len(critical)} ops, ' backward): {' '.join(_shortened(critical))}", highlight=False
-    )
+    console.print(f"critical path ({len(critical)} ops, ' backward): {' '.join(_shortened(critical))}", highlight=False)
 
 
 def _headline(answer: "Placement") -> str:
@@ -140,15 +134,11 @@ def _headline(answer: "Placement") -> str:
     bound = "" if answer.status == "optimal" else f", bound {_time(answer.lower_bound_s or 0.0, answer.unit)}"
     gap = "" if answer.status == "optimal" else f", gap {answer.gap or 0.0:.2%}"
     speedup = "" if answer.speedup is None else f", {answer.speedup:.4f}x over one device"
-    return (
-        f"{answer.status}: {time} on {answer.devices} devices{speedup}{bound}{gap} ({answer.seconds:.3f} s)"
-    )
+    return f"{answer.status}: {time} on {answer.devices} devices{speedup}{bound}{gap} ({answer.seconds:.3f} s)"
 
 
 def _time(value: float, unit: str) -> str:
-    from dielet._core import format_quantity
-
-    return format_quantity(value, "time") if unit == "s" else f"{value:g}"
+    return f"{value:.6g} {unit}"
 
 
 def _bars(answer: "Placement") -> list[tuple[str, str]]:

@@ -29,10 +29,7 @@ def tasks_of(problem, device):
     """Tasks as (time, resources, indices of the tasks they wait for); transfers follow the ops."""
     ops = problem["ops"]
     waits = [set() for _ in ops]
-    tasks = [
-        [op["time_s"][d], [("device", d)], waits[i]]
-        for i, (op, d) in enumerate(zip(ops, device, strict=True))
-    ]
+    tasks = [[op["time_s"][d], [("device", d)], waits[i]] for i, (op, d) in enumerate(zip(ops, device, strict=True))]
     for tensor in problem["tensors"]:
         u = tensor["producer"]
         sent = {}

@@ -7,9 +7,7 @@ def smallest_makespan(problem, seconds=60.0, workers=2):
     """(status, makespan) for whole-numbered times and identical devices."""
     model = cp_model.CpModel()
     ops, devices = problem["ops"], range(len(problem["memory_bytes"]))
-    horizon = (
-        int(sum(max(op["time_s"]) for op in ops) + sum(_time(problem, t) for t in problem["tensors"]) * 4) + 1
-    )
+    horizon = int(sum(max(op["time_s"]) for op in ops) + sum(_time(problem, t) for t in problem["tensors"]) * 4) + 1
     start = [model.new_int_var(0, horizon, f"s{i}") for i in range(len(ops))]
     on = [[model.new_bool_var(f"x{i}_{d}") for d in devices] for i in range(len(ops))]
     makespan = model.new_int_var(0, horizon, "makespan")

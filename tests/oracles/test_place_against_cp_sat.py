@@ -37,9 +37,7 @@ def random_problem(seed):
         for i in range(n)
     ]
     tensors = [
-        {"producer": u, "consumers": vs, "bytes": float(scale * rng.randint(1, 9))}
-        for u, vs in edges.items()
-        if vs
+        {"producer": u, "consumers": vs, "bytes": float(scale * rng.randint(1, 9))} for u, vs in edges.items() if vs
     ]
     return {
         "memory_bytes": [capacity] * m,

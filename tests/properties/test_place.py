@@ -39,22 +39,15 @@ def problems(draw, most_ops=6, training=False):
         for u in range(n - 1)
         if (vs := sorted(draw(st.sets(st.integers(u + 1, n - 1), max_size=3))))
     ]
-    common = [
-        {"id": str(i), "memory_bytes": float(memory[i]), "group": groups[i], "pin": None} for i in range(n)
-    ]
+    common = [{"id": str(i), "memory_bytes": float(memory[i]), "group": groups[i], "pin": None} for i in range(n)]
     if training:
         ops = [{**op, "forward_s": times(), "backward_s": times()} for op in common]
         ops, tensors = _core.place_training_step(ops, tensors)
     else:
         pins = draw(st.lists(st.sampled_from([None, None, None, 0]), min_size=n, max_size=n))
-        ops = [
-            {**op, "phase": "forward", "time_s": times(), "pin": pin}
-            for op, pin in zip(common, pins, strict=True)
-        ]
+        ops = [{**op, "phase": "forward", "time_s": times(), "pin": pin} for op, pin in zip(common, pins, strict=True)]
     latency = [draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=m, max_size=m)) for _ in range(m)]
-    bandwidth = [
-        draw(st.lists(st.sampled_from([1.0, 2.0, math.inf]), min_size=m, max_size=m)) for _ in range(m)
-    ]
+    bandwidth = [draw(st.lists(st.sampled_from([1.0, 2.0, math.inf]), min_size=m, max_size=m)) for _ in range(m)]
     capacity = draw(st.sampled_from([math.inf, float(sum(memory)), max(1.0, 0.7 * sum(memory))]))
     return {
         "memory_bytes": [capacity] * m,
@@ -153,8 +146,7 @@ def test_another_device_never_hurts(problem):
         "ops": [{**op, "time_s": [*op["time_s"], op["time_s"][-1]]} for op in problem["ops"]],
         "memory_bytes": [*problem["memory_bytes"], problem["memory_bytes"][-1]],
         "latency_s": [[*row, 1.0] for row in problem["latency_s"]] + [[1.0] * (m + 1)],
-        "bandwidth_bytes_per_s": [[*row, 1.0] for row in problem["bandwidth_bytes_per_s"]]
-        + [[1.0] * (m + 1)],
+        "bandwidth_bytes_per_s": [[*row, 1.0] for row in problem["bandwidth_bytes_per_s"]] + [[1.0] * (m + 1)],
     }
     assert solve(more) <= solve(problem) * (1 + 1e-9)
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from dielet.place import place
+from dielet.placement import place
 
 BANDWIDTHS = (12e9, 25e9, 50e9, 150e9, float("inf"))
 AUXILIARY = ("88", "89", "90", "91")
@@ -18,9 +18,7 @@ def rows(path):
 def test_auckland_optima(shared):
     folder = shared / "data/taskgraphs"
     for row in rows(folder / "auckland_optima.tsv"):
-        answer = place(
-            folder / "auckland_dot" / row["file"], int(row["processors"]), links="delay", time_limit_s=60
-        )
+        answer = place(folder / "auckland_dot" / row["file"], int(row["processors"]), links="delay", time_limit_s=60)
         assert answer.status == "optimal", row["file"]
         assert answer.makespan_s == float(row["published_optimum"]), row["file"]
 
@@ -58,9 +56,7 @@ def test_inception_v3_hides_its_auxiliary_branch(shared):
 
 def test_inception_v3_is_monotone_in_bandwidth(shared):
     path = shared / "data/inception_v3/fused_profile.csv"
-    steps = [
-        place(path, 2, bandwidth_bytes_per_s=b, latency_s=1e-5, drop=AUXILIARY).makespan_s for b in BANDWIDTHS
-    ]
+    steps = [place(path, 2, bandwidth_bytes_per_s=b, latency_s=1e-5, drop=AUXILIARY).makespan_s for b in BANDWIDTHS]
     assert steps == sorted(steps, reverse=True)
 
 

@@ -6,7 +6,7 @@ import html as markup
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dielet.place import Placement
+    from dielet.placement import Placement
 
 Span = tuple[str, str, float, float, bool]
 

@@ -34,9 +34,7 @@ def read(text: str, source: str) -> TaskGraph:
             name = node[1] or node[2]
             ops[name] = TaskOp(name, (_weight(node[3], f"{source}, node {name}"),))
         elif not node and not re.match(r"^[\w.]+\s*=", statement):
-            raise ModelError(
-                f"{source}: cannot read `{statement[:60]}`; use `a [Weight=1]` and `a -> b [Weight=1]`"
-            )
+            raise ModelError(f"{source}: cannot read `{statement[:60]}`; use `a [Weight=1]` and `a -> b [Weight=1]`")
     tensors = (TaskTensor(u, tuple(vs), seconds=weight) for (u, weight), vs in outputs.items())
     return TaskGraph(source, tuple(ops.values()), tuple(tensors), unit="file")
 

@@ -25,14 +25,10 @@ def read(text: str, source: str) -> TaskGraph:
         elif line.strip() and section == "#edges":
             _, fields = _fields(line, where)
             if len(fields) != 3:
-                raise ModelError(
-                    f"{where}: an edge is `index: source, destination, time`, not `{line.strip()}`"
-                )
+                raise ModelError(f"{where}: an edge is `index: source, destination, time`, not `{line.strip()}`")
             tensors.append(TaskTensor(fields[0], (fields[1],), seconds=number(fields[2], where)))
     _same_width(ops, source)
-    return TaskGraph(
-        source, tuple(ops), tuple(tensors), unit="file", devices=len(ops[0].forward_s) if ops else None
-    )
+    return TaskGraph(source, tuple(ops), tuple(tensors), unit="file", devices=len(ops[0].forward_s) if ops else None)
 
 
 def _fields(line: str, where: str) -> tuple[str, list[str]]:

@@ -54,9 +54,7 @@ def _layer(parts: list[str], where: str) -> tuple[TaskOp, float]:
         if name not in fields:
             raise ModelError(f"{where}: layer `{parts[0]}` has no {name}")
     forward, backward = (milliseconds(fields[name], where) for name in _NEEDED[:2])
-    activation = sum(
-        number(part, where) for part in fields[_NEEDED[2]].strip("[]").split(";") if part.strip()
-    )
+    activation = sum(number(part, where) for part in fields[_NEEDED[2]].strip("[]").split(";") if part.strip())
     memory = number(fields[_NEEDED[3]], where) + activation
     return TaskOp(parts[0], (forward,), (backward,), memory), activation
 

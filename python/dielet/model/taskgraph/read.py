@@ -60,9 +60,7 @@ def _parse_json(text: str, source: str, index: str | None, as_given: bool) -> Ta
     try:
         data = json.loads(text)
     except json.JSONDecodeError as fault:
-        raise ModelError(
-            f"{source}, line {fault.lineno}: not JSON: {fault.msg}; the file may be truncated"
-        ) from None
+        raise ModelError(f"{source}, line {fault.lineno}: not JSON: {fault.msg}; the file may be truncated") from None
     if tarnawski.recognises(data):
         return tarnawski.read(data, source, as_given)
     if piper.recognises(data):
@@ -79,9 +77,7 @@ def from_networkx(graph: nx.DiGraph) -> TaskGraph:
     unequal ``bytes`` are separate tensors.
     """
     if not hasattr(graph, "nodes") or not hasattr(graph, "successors"):
-        raise ModelError(
-            f"a {type(graph).__name__} is no task graph; give a path, a TaskGraph or a networkx.DiGraph"
-        )
+        raise ModelError(f"a {type(graph).__name__} is no task graph; give a path, a TaskGraph or a networkx.DiGraph")
     ops = tuple(_op(str(name), data) for name, data in graph.nodes(data=True))
     outputs: dict[tuple[str, float], list[str]] = {}
     for u, v, data in graph.edges(data=True):

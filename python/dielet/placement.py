@@ -1,7 +1,7 @@
 """Put the ops of a dataflow graph on a few devices, in the order that ends the step soonest, with a proof.
 
 >>> import networkx as nx
->>> from dielet.place import place
+>>> from dielet.placement import place
 >>> graph = nx.DiGraph()
 >>> for name in "abcd":
 ...     graph.add_node(name, time=1.0, bytes=0.0)
@@ -173,9 +173,7 @@ def placement_problem(
     count = _device_count(tasks, devices)
     timed = _states_times(tasks, bandwidth_bytes_per_s)
     if not timed and (bandwidth_bytes_per_s is None or latency_s is None):
-        raise PlanError(
-            f"{tasks.source}: give bandwidth and latency of the links (the graph states sizes, not times)"
-        )
+        raise PlanError(f"{tasks.source}: give bandwidth and latency of the links (the graph states sizes, not times)")
     bandwidth = 1.0 if timed else bandwidth_bytes_per_s
     latency = 0.0 if timed else latency_s
     chosen = links or ("delay" if timed else "serial")
@@ -214,9 +212,7 @@ def _states_times(tasks: TaskGraph, bandwidth: float | None) -> bool:
 
 def _ops_and_tensors(tasks: TaskGraph, devices: int, timed: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     index = {op.id: i for i, op in enumerate(tasks.ops)}
-    groups = {
-        name: k for k, name in enumerate(sorted({op.group for op in tasks.ops if op.group is not None}))
-    }
+    groups = {name: k for k, name in enumerate(sorted({op.group for op in tasks.ops if op.group is not None}))}
     tensors = [_tensor(tensor, index, timed) for tensor in tasks.tensors]
     common = [
         {"id": op.id, "memory_bytes": op.memory_bytes, "group": groups.get(op.group or ""), "pin": op.pin}
@@ -251,9 +247,7 @@ def _times(op: TaskOp, times: tuple[float, ...], devices: int) -> list[float]:
     if len(times) == 1:
         return list(times) * devices
     if len(times) != devices:
-        raise PlanError(
-            f"op `{op.id}` has times for {len(times)} devices, not {devices}; use --devices {len(times)}"
-        )
+        raise PlanError(f"op `{op.id}` has times for {len(times)} devices, not {devices}; use --devices {len(times)}")
     return list(times)
 
 
@@ -273,8 +267,7 @@ def _placement(tasks: TaskGraph, problem: dict[str, Any], outcome: dict[str, Any
         for i, (op, slot) in enumerate(zip(problem["ops"], schedule["ops"], strict=False))
     )
     transfers = tuple(
-        _transfer(problem, slot, k in set(critical["transfers"]))
-        for k, slot in enumerate(schedule["transfers"])
+        _transfer(problem, slot, k in set(critical["transfers"])) for k, slot in enumerate(schedule["transfers"])
     )
     return Placement(
         status=outcome["status"],
