@@ -2,82 +2,104 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dielet.errors import PlanError
+
 if TYPE_CHECKING:
+    from rich.progress_bar import ProgressBar
+
     from dielet.partition import Partition, Stage
 
-BAR = 48
-"""Columns of the widest bar in the picture of the stages."""
+INTERRUPTED = 130
+BAR = 40
+"""Columns of the bar of the slowest stage."""
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb to ``app``."""
+    """Add the verb to the command line."""
     app.command("partition")(command)
 
 
 def command(
-    graph: Annotated[Path, typer.Argument(help="PipeDream graph.txt, Tarnawski et al. JSON or Piper JSON")],
-    devices: Annotated[int | None, typer.Option(help="accelerators")] = None,
-    cpus: Annotated[int | None, typer.Option(help="CPUs (convention tarnawski)")] = None,
-    convention: Annotated[str | None, typer.Option(help="tarnawski, pipedream or piper; the file decides")] = None,
-    contiguous: Annotated[bool, typer.Option("--contiguous/--any", help="stages follow the order, or any set")] = True,
-    replicate: Annotated[bool, typer.Option(help="stages may be replicated (pipedream and piper always may)")] = False,
-    levels: Annotated[str | None, typer.Option(help="devices of a node, nodes: 8,2")] = None,
-    bandwidths: Annotated[str | None, typer.Option(help="inside a node, between nodes: 20GB/s,3.125GB/s")] = None,
-    memory: Annotated[str | None, typer.Option(help="memory of a device: 16GiB")] = None,
-    micro_batches: Annotated[int | None, typer.Option(help="micro-batches of a batch (piper)")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="seconds until the best so far is given")] = None,
-    memory_limit: Annotated[str | None, typer.Option(help="memory of the search itself: 1GiB")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout")] = False,
+    graph: Annotated[Path, typer.Argument(help="PipeDream graph.txt, Tarnawski et al. JSON or Piper JSON.")],
+    devices: Annotated[int | None, typer.Option(min=0, help="Accelerators.")] = None,
+    cpus: Annotated[int | None, typer.Option(min=0, help="CPUs (tarnawski).")] = None,
+    convention: Annotated[
+        str | None, typer.Option(help="tarnawski, pipedream or piper; the file decides.")
+    ] = None,
+    contiguous: Annotated[
+        bool, typer.Option("--contiguous/--any", help="Stages follow the order, or not.")
+    ] = True,
+    replicate: Annotated[
+        bool, typer.Option("--replicate", help="Stages may be replicated (pipedream, piper).")
+    ] = False,
+    levels: Annotated[str | None, typer.Option(help="Devices of a node, nodes: 8,2.")] = None,
+    bandwidths: Annotated[
+        str | None, typer.Option(help="In a node, between nodes: 20GB/s,3.125GB/s.")
+    ] = None,
+    memory: Annotated[str | None, typer.Option(help="Of a device: 16GiB.")] = None,
+    micro_batches: Annotated[int | None, typer.Option(min=1, help="Of a batch (piper).")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds; then the best so far.")] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="Memory of the search: 1GiB; then the best so far.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Cut a graph into pipeline stages so that throughput is highest.
-
-    $ dielet partition gnmt_large.graph.txt --levels 8,2 --bandwidths 20GB/s,3.125GB/s
-    """
-    from dielet import _core
-    from dielet.errors import DieletError
+    """Cut a graph into pipeline stages so that throughput is highest, with a proof."""
     from dielet.partition import partition
 
-    try:
-        answer = partition(
-            graph,
-            devices=devices,
-            cpus=cpus,
-            convention=convention,
-            contiguous=contiguous,
-            replicate=replicate,
-            memory_bytes=None if memory is None else _core.parse_bytes(memory),
-            levels=_counts(levels),
-            bandwidths_bytes_per_s=_bandwidths(bandwidths),
-            micro_batches=micro_batches,
-            time_limit_s=time_limit,
-            memory_limit_bytes=None if memory_limit is None else int(_core.parse_bytes(memory_limit)),
-        )
-    except (DieletError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(2) from error
+    answer = partition(
+        graph,
+        convention=convention,
+        devices=devices,
+        cpus=cpus,
+        contiguous=contiguous,
+        memory_bytes=_quantity(memory, "size"),
+        levels=_counts(levels),
+        bandwidths_bytes_per_s=_bandwidths(bandwidths),
+        micro_batches=micro_batches,
+        time_limit_s=time_limit,
+        memory_limit_bytes=_whole(_quantity(memory_limit, "size")),
+    )
+    if replicate and answer.convention == "tarnawski":
+        raise PlanError("convention tarnawski has no replicas; leave out --replicate")
     if as_json:
-        print(json.dumps(answer.to_dict()))
+        from dielet.cli import print_json
+
+        print_json(answer.to_dict())
     else:
         show(answer)
     if answer.search["stop"] == "interrupted":
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _quantity(text: str | None, what: str) -> float | None:
+    from dielet._core import parse_quantity
+
+    return None if text is None else parse_quantity(text, what)
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else int(number)
 
 
 def _counts(text: str | None) -> tuple[int, ...] | None:
-    return None if text is None else tuple(int(part) for part in text.split(","))
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise PlanError(f"`--levels {text}`: write devices of a node and nodes, as in 8,2") from None
 
 
 def _bandwidths(text: str | None) -> tuple[float, ...] | None:
-    from dielet import _core
+    from dielet._core import parse_quantity
 
-    return None if text is None else tuple(_core.parse_bandwidth(part) for part in text.split(","))
+    return None if text is None else tuple(parse_quantity(part, "bandwidth") for part in text.split(","))
 
 
 def show(answer: Partition) -> None:
@@ -89,7 +111,7 @@ def show(answer: Partition) -> None:
     if answer.bottleneck is None:
         console.print(f"[bold]{answer.status}[/]: {answer.reason}")
         return
-    console.print(_headline(answer))
+    console.print(_headline(answer), highlight=False)
     table = Table(box=None, header_style="bold")
     for name in ("stage", "on", "ops", "load", "memory", ""):
         table.add_column(name, justify="right" if name in ("stage", "load", "memory") else "left")
@@ -100,10 +122,11 @@ def show(answer: Partition) -> None:
 
 
 def _headline(answer: Partition) -> str:
-    proof = "proven optimal" if answer.status == "optimal" else f"gap {answer.gap:.3%} ({answer.search['stop']})"
+    proven = answer.status == "optimal"
+    proof = "proven optimal" if proven else f"gap {answer.gap:.3%} ({answer.search['stop']})"
     return (
-        f"[bold]{answer.bottleneck:.6g} {answer.unit}[/] per micro-batch, {proof}, "
-        f"in the convention of {answer.convention}; {answer.search['explored']:,} stages visited in {answer.seconds:.3f} s"
+        f"{answer.bottleneck:.6g} {answer.unit} per micro-batch, {proof}; convention {answer.convention}, "
+        f"{answer.search['explored']:,} stages visited in {answer.seconds:.3f} s"
     )
 
 
@@ -115,17 +138,17 @@ def _on(stage: Stage) -> str:
 
 
 def _ops(stage: Stage) -> str:
-    ops: Any = stage.ops
+    ops = stage.ops
     return ", ".join(ops) if len(ops) <= 4 else f"{ops[0]}, {ops[1]} .. {ops[-1]} ({len(ops)})"
 
 
 def _size(number: float) -> str:
-    from dielet import _core
+    from dielet._core import format_quantity
 
-    return _core.format_bytes(number)
+    return format_quantity(number, "size")
 
 
-def _bar(stage: Stage, longest: float) -> str:
-    from dielet import _core
+def _bar(stage: Stage, longest: float) -> ProgressBar:
+    from rich.progress_bar import ProgressBar
 
-    return "█" * _core.columns(stage.load, longest, BAR)
+    return ProgressBar(total=longest, completed=stage.load, width=BAR)

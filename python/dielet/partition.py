@@ -1,9 +1,12 @@
 """Cut a dataflow graph into pipeline stages so that throughput is highest, and prove it.
 
 >>> import dielet
->>> answer = dielet.partition("gnmt_large.graph.txt", levels=(8, 2), bandwidths=(20e9, 3.125e9))  # doctest: +SKIP
->>> answer.bottleneck, answer.status  # doctest: +SKIP
-(0.039823, 'optimal')
+>>> layers = [f"{i} -- layer -- forward_compute_time=1.0, backward_compute_time=2.0, activation_size=1e6, "
+...           "parameter_size=4e6" for i in range(8)]
+>>> order = [f"\t{i} -- {i + 1}" for i in range(7)]
+>>> answer = dielet.partition("\n".join(layers + order), levels=(4,), bandwidths_bytes_per_s=(10e9,))
+>>> answer
+Partition(optimal, 0.006 s, 4 stages 1-1-1-1)
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from typing import Any
 
 from dielet import _core
 from dielet.errors import PlanError
-from dielet.model.partition_input import Graph, HybridGraph, LoadGraph, ReplicaGraph, read
+from dielet.model.partition_input import Graph, HybridGraph, LoadGraph, ReplicaGraph, parse, read
 
 CONVENTIONS = ("tarnawski", "pipedream", "piper")
+"""Published cost conventions; each comes with a file format."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,19 @@ class Partition:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain objects, ready for JSON."""
-        return {"version": _core.__version__, **asdict(self)}
+        return {
+            "version": _core.__version__,
+            **asdict(self),
+            "stages": [asdict(stage) for stage in self.stages],
+        }
 
     def __repr__(self) -> str:
         if self.bottleneck is None:
             return f"Partition({self.status}: {self.reason})"
         shape = "-".join(_width(stage) for stage in self.stages)
-        return f"Partition({self.status}, {self.bottleneck:.6g} {self.unit}, {len(self.stages)} stages {shape})"
+        return (
+            f"Partition({self.status}, {self.bottleneck:.6g} {self.unit}, {len(self.stages)} stages {shape})"
+        )
 
 
 def _width(stage: Stage) -> str:
@@ -68,6 +78,7 @@ def _width(stage: Stage) -> str:
 def partition(
     graph: str | Path | Graph,
     *,
+    convention: str | None = None,
     devices: int | None = None,
     cpus: int | None = None,
     memory_bytes: float | None = None,
@@ -84,21 +95,32 @@ def partition(
     the devices of a node and the nodes of a PipeDream machine, ``bandwidths_bytes_per_s`` those inside a node and
     between nodes. A limit that is reached gives the best so far with its gap.
     """
-    if not isinstance(graph, LoadGraph | ReplicaGraph | HybridGraph):
-        graph = read(graph)
+    graph = _graph(graph, convention)
+    if not contiguous and not isinstance(graph, LoadGraph):
+        raise PlanError(
+            f"non-contiguous stages are defined for convention tarnawski, not for {graph.convention}"
+        )
     limits = {"time_limit_s": time_limit_s, "memory_limit_bytes": memory_limit_bytes}
     start = time.perf_counter()
-    try:
-        match graph:
-            case LoadGraph():
-                answer = _load(graph, devices, cpus, memory_bytes, contiguous, limits)
-            case ReplicaGraph():
-                answer = _replicas(graph, devices, levels, bandwidths_bytes_per_s, limits)
-            case HybridGraph():
-                answer = _hybrid(graph, devices, memory_bytes, bandwidths_bytes_per_s, micro_batches, limits)
-    except ValueError as error:
-        raise PlanError(str(error)) from error
+    match graph:
+        case LoadGraph():
+            answer = _load(graph, devices, cpus, memory_bytes, contiguous, limits)
+        case ReplicaGraph():
+            answer = _replicas(graph, devices, levels, bandwidths_bytes_per_s, limits)
+        case HybridGraph():
+            answer = _hybrid(graph, devices, memory_bytes, bandwidths_bytes_per_s, micro_batches, limits)
     return _report(graph, answer, time.perf_counter() - start)
+
+
+def _graph(graph: str | Path | Graph, convention: str | None) -> Graph:
+    """A graph from a file, from the text of one (it has lines), or as it is."""
+    if isinstance(graph, str) and "\n" in graph:
+        graph = parse(graph)
+    elif isinstance(graph, str | Path):
+        graph = read(graph)
+    if convention not in (None, graph.convention):
+        raise PlanError(f"the graph is in the format of convention {graph.convention}, not of {convention}")
+    return graph
 
 
 def _given(value: Any, otherwise: Any) -> Any:
@@ -132,15 +154,22 @@ def _replicas(
 ) -> dict[str, Any]:
     if levels is None and devices is None:
         raise PlanError("a PipeDream graph names no machine; give devices or levels, and bandwidths")
-    levels = levels or (devices,)  # type: ignore[assignment]
-    if levels is None or not 1 <= len(levels) <= 2:
-        raise PlanError(f"levels {levels} must be one number, or devices of a node and nodes")
-    if bandwidths is None or len(bandwidths) != len(levels):
-        raise PlanError(f"levels {levels} need as many bandwidths, not {bandwidths}")
+    levels = levels or (_given(devices, 0),)
+    if not 1 <= len(levels) <= 2 or min(levels) < 1:
+        raise PlanError(f"levels {levels} must be one count, or devices of a node and nodes")
+    if bandwidths is None or len(bandwidths) != len(levels) or min(bandwidths) <= 0:
+        raise PlanError(f"levels {levels} need as many positive bandwidths, not {bandwidths}")
     if devices is not None and devices != math.prod(levels):
-        raise PlanError(f"levels {levels} make {math.prod(levels)} devices, not {devices}; give either of them")
+        raise PlanError(
+            f"levels {levels} make {math.prod(levels)} devices, not {devices}; give either of them"
+        )
     return _core.partition_replicas(
-        graph.columns, levels[0], _second(levels, 1), bandwidths[0], _second(bandwidths, bandwidths[0]), **limits
+        graph.columns,
+        levels[0],
+        _second(levels, 1),
+        bandwidths[0],
+        _second(bandwidths, bandwidths[0]),
+        **limits,
     )
 
 

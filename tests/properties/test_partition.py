@@ -66,7 +66,11 @@ def hybrid_graphs(draw):
         return {"time": draw(whole), "per_flight": draw(whole), "fixed": draw(whole)}
 
     def degree(tp):
-        return {"tp": tp, "modes": [mode() for _ in range(draw(st.integers(1, 2)))], "parameters": draw(whole)}
+        return {
+            "tp": tp,
+            "modes": [mode() for _ in range(draw(st.integers(1, 2)))],
+            "parameters": draw(whole),
+        }
 
     ops = [{"degrees": [degree(tp) for tp in degrees if tp == 1 or draw(st.booleans())]} for _ in range(n)]
     edges = [

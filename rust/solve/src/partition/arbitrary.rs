@@ -56,8 +56,8 @@ pub fn assign(problem: &LoadProblem, start: &[u32], value: f64, limits: &Limits<
     Assigned { device: search.device, proof }
 }
 
-/// What every accelerator pays at least for tensors if two devices hold blocks: the cheapest tensor, where the tensors
-/// connect all blocks.
+/// What an accelerator that holds some, but not all, of the work pays at least for tensors: the cheapest of them, where
+/// tensors connect all blocks that take time.
 fn least_cut(problem: &LoadProblem) -> f64 {
     let mut group: Vec<u32> = (0..problem.blocks.len() as u32).collect();
     for net in &problem.nets {
@@ -66,7 +66,9 @@ fn least_cut(problem: &LoadProblem) -> f64 {
             group[a.max(b) as usize] = a.min(b);
         }
     }
-    if (0..group.len() as u32).any(|v| root(&mut group, v) != 0) {
+    let timed: Vec<u32> =
+        (0..group.len() as u32).filter(|&v| problem.blocks[v as usize].accelerator > 0.0).collect();
+    if timed.windows(2).any(|pair| root(&mut group, pair[0]) != root(&mut group, pair[1])) {
         return 0.0;
     }
     problem.nets.iter().map(|net| net.cost).fold(f64::INFINITY, f64::min)
