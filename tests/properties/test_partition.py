@@ -112,6 +112,15 @@ def test_contiguous_load_is_the_best_chain(graph):
         covers(answer, graph.ids)
 
 
+@settings(max_examples=400, deadline=None)
+@given(load_graphs())
+def test_without_order_the_load_is_the_best_of_all_assignments(graph):
+    answer = partition(graph, contiguous=False)
+    agrees(answer, oracle.any_load(graph.columns, graph.accelerators, graph.cpus, graph.memory_bytes))
+    if answer.stages:
+        covers(answer, graph.ids)
+
+
 @settings(max_examples=700, deadline=None)
 @given(replica_graphs(), st.sampled_from([(1, 1), (3, 1), (5, 1), (2, 2), (3, 2), (2, 3)]), st.data())
 def test_replicated_stages_are_the_best_on_nodes(graph, levels, data):

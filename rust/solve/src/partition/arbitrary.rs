@@ -19,6 +19,8 @@ const PATIENCE: u64 = 4;
 const RUNS: u64 = 10;
 /// Nodes of one refutation by packing; the targets that need more are left open.
 const PACK_NODES: u64 = 4_000_000;
+/// Nodes after which a problem is not small.
+const FEW_NODES: u64 = 20_000;
 /// Nodes of one refutation with tensors, which are dearer.
 const NODES: u64 = 600_000;
 /// Relative width at which bisection of the bound ends.
@@ -45,10 +47,11 @@ pub fn assign(problem: &LoadProblem, start: &[u32], value: f64, limits: &Limits<
         explored: 0,
         limits,
     };
+    search.settle();
     search.improve();
     search.raise_by_packing();
     search.raise_with_nets();
-    let proven = search.low >= search.value * (1.0 - 2.0 * PROVEN);
+    let proven = search.proven();
     let stop = if proven { Stop::Optimal } else { (limits.stop)().unwrap_or(Stop::TimeLimit) };
     let lower_bound = if proven { search.value } else { search.low };
     let proof =
@@ -88,10 +91,27 @@ impl Search<'_> {
         (self.limits.stop)().is_some()
     }
 
+    fn proven(&self) -> bool {
+        self.low >= self.value * (1.0 - 2.0 * PROVEN)
+    }
+
+    /// Small problems are solved outright.
+    fn settle(&mut self) {
+        while !self.proven() && !self.stopped() {
+            let target = self.value * (1.0 - PROVEN);
+            let reduction = merge_uncuttable(self.problem, target);
+            match refute(&reduction.problem, target, FEW_NODES, self.limits, &mut self.explored) {
+                Verdict::Impossible => self.low = target,
+                Verdict::Found(device, _) => self.adopt(&reduction, &device),
+                Verdict::Open(_) => break,
+            }
+        }
+    }
+
     fn improve(&mut self) {
         let mut idle = 0;
         for run in 0..RUNS {
-            if idle == PATIENCE || self.stopped() {
+            if idle == PATIENCE || self.proven() || self.stopped() {
                 break;
             }
             let reduction = merge_uncuttable(self.problem, self.value);
