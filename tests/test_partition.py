@@ -3,8 +3,9 @@
 import json
 import time
 
-import dielet
 import pytest
+
+import dielet
 from dielet.cli import main
 from dielet.errors import FileError, ModelError, PlanError
 from dielet.model.partition_input import parse

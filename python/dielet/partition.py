@@ -1,4 +1,4 @@
-"""Cut a dataflow graph into pipeline stages so that throughput is highest, and prove it.
+r"""Cut a dataflow graph into pipeline stages so that throughput is highest, and prove it.
 
 >>> import dielet
 >>> layers = [f"{i} -- layer -- forward_compute_time=1.0, backward_compute_time=2.0, activation_size=1e6, "
@@ -93,9 +93,9 @@ def partition(
 ) -> Partition:
     """The best partition of ``graph`` into stages, in the cost convention of its file.
 
-    What the file states (devices, CPUs, memory, micro-batches, bandwidth) holds unless given here. ``levels`` are
-    the devices of a node and the nodes of a PipeDream machine, ``bandwidths_bytes_per_s`` those inside a node and
-    between nodes. A limit that is reached gives the best so far with its gap.
+    What the file states (devices, CPUs, memory, micro-batches, bandwidth) holds unless given here. ``levels``
+    are the devices of a node and the nodes of a PipeDream machine, ``bandwidths_bytes_per_s`` those inside a
+    node and between nodes. A limit that is reached gives the best so far with its gap.
     """
     graph = _graph(graph, convention)
     if not contiguous and not isinstance(graph, LoadGraph):
@@ -230,7 +230,7 @@ def _stage(ids: tuple[str, ...], stage: dict[str, Any]) -> Stage:
 
 
 class _Verb(ModuleType):
-    """A module that is its verb: importing ``dielet.partition`` puts the module where the function is looked up."""
+    """A module that can be called: an import puts it where ``dielet.partition`` looks for the function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Partition:
         return partition(*arguments, **options)

@@ -8,11 +8,13 @@ from functools import cache
 def ideals(n, edges):
     """All sets closed under predecessors, as frozensets."""
     before = [{a for a, b in edges if b == v} for v in range(n)]
-    subsets = itertools.chain.from_iterable(itertools.combinations(range(n), size) for size in range(n + 1))
-    return [set_ for set_ in map(frozenset, subsets) if all(before[v] <= set_ for v in set_)]
+    subsets = (
+        frozenset(chosen) for size in range(n + 1) for chosen in itertools.combinations(range(n), size)
+    )
+    return [chosen for chosen in subsets if all(before[v] <= chosen for v in chosen)]
 
 
-def contracted(graph):
+def contracted(graph):  # noqa: C901
     """Classes of ops that must share a device, and the order among them (the four rules of Tarnawski et al.)."""
     ops = range(len(graph["colour"]))
     backward, edges = graph["backward"], graph["edges"]
@@ -114,7 +116,7 @@ def any_load(graph, accelerators, cpus, memory):
     return best
 
 
-def replicas(graph, devices, nodes, inner, outer):
+def replicas(graph, devices, nodes, inner, outer):  # noqa: C901
     """Smallest slowest stage of a replicated pipeline on nodes, with PipeDream's composite first stage."""
     n = len(graph["forward_ms"])
     compute = [(f + b) / 1000 for f, b in zip(graph["forward_ms"], graph["backward_ms"], strict=True)]
@@ -183,7 +185,7 @@ def replicas(graph, devices, nodes, inner, outer):
     return min(options)
 
 
-def hybrid(problem):
+def hybrid(problem):  # noqa: C901
     """Smallest slowest stage with data and tensor parallelism and an exact choice of recompute."""
     ops, edges = problem["ops"], problem["edges"]
     n, k = len(ops), problem["devices"]

@@ -2,8 +2,9 @@
 
 import csv
 
-import dielet
 import pytest
+
+import dielet
 from dielet.model.partition_input import read
 
 LOADS = [

@@ -34,7 +34,8 @@ pub(crate) fn limited<T: Send>(
                 return None;
             }
             looked.set(now);
-            Python::attach(|py| py.check_signals()).is_err().then_some(Stop::Interrupted)
+            let pressed = Python::attach(|py| py.check_signals().is_err());
+            pressed.then_some(Stop::Interrupted)
         };
         search(&Limits { stop: &stop, memory_bytes: memory_limit_bytes })
     })
@@ -77,8 +78,9 @@ impl Columns {
 /// Contiguous or arbitrary partition for the smallest largest load.
 #[pyfunction]
 #[pyo3(signature = (columns, accelerators, cpus, memory, *, contiguous, time_limit_s, memory_limit_bytes))]
-pub(crate) fn partition_load<'py>(
-    py: Python<'py>,
+#[allow(clippy::too_many_arguments)] // the keywords of a Python function
+pub(crate) fn partition_load(
+    py: Python<'_>,
     columns: Columns,
     accelerators: u32,
     cpus: u32,
@@ -86,7 +88,7 @@ pub(crate) fn partition_load<'py>(
     contiguous: bool,
     time_limit_s: Option<f64>,
     memory_limit_bytes: Option<usize>,
-) -> Result<Bound<'py, PyAny>, Error> {
+) -> Result<Bound<'_, PyAny>, Error> {
     let graph = columns.graph()?;
     let machine = Machine { accelerators, cpus, memory };
     let answer = limited(py, time_limit_s, memory_limit_bytes, |limits| {
@@ -134,8 +136,9 @@ fn same_length(len: usize, others: &[usize]) -> Result<(), Error> {
 /// Replicated stages on `nodes` nodes of `devices` devices.
 #[pyfunction]
 #[pyo3(signature = (columns, devices, nodes, inner, outer, *, time_limit_s, memory_limit_bytes))]
-pub(crate) fn partition_replicas<'py>(
-    py: Python<'py>,
+#[allow(clippy::too_many_arguments)] // the keywords of a Python function
+pub(crate) fn partition_replicas(
+    py: Python<'_>,
     columns: ReplicaColumns,
     devices: u32,
     nodes: u32,
@@ -143,7 +146,7 @@ pub(crate) fn partition_replicas<'py>(
     outer: f64,
     time_limit_s: Option<f64>,
     memory_limit_bytes: Option<usize>,
-) -> Result<Bound<'py, PyAny>, Error> {
+) -> Result<Bound<'_, PyAny>, Error> {
     let ops = columns.ops()?;
     let edges = columns.edges;
     let levels = Levels { devices, nodes, inner, outer };

@@ -22,6 +22,7 @@ pub mod reduce;
 pub mod refute;
 pub mod replicate;
 pub mod search;
+pub mod stage;
 
 pub use answer::{Answer, PartitionError, StageReport};
 pub use hybrid_input::{HybridInput, hybrid_partition};

@@ -127,9 +127,10 @@ pub struct HybridStage {
     /// Results of [`recompute`] for these blocks: many labels ask the same.
     known: RefCell<FxHashMap<(usize, u32, u32), Option<f64>>>,
     /// All ops that recompute helps, by time per byte, for a degree and a number in flight.
-    rates: RefCell<FxHashMap<(usize, u32), Vec<(u32, Item)>>>,
+    rates: RefCell<FxHashMap<(usize, u32), Rates>>,
 }
 
+type Rates = Vec<(u32, Item)>;
 /// Sums over a stage at one tensor degree.
 #[derive(Clone, Copy, Debug, Default)]
 struct DegreeSums {

@@ -89,9 +89,9 @@ impl LoadProblem {
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
             if accelerators * middle + model.relief(cpus * middle) < model.total {
-                low = middle
+                low = middle;
             } else {
-                high = middle
+                high = middle;
             }
         }
         low

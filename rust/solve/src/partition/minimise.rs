@@ -70,7 +70,7 @@ impl<M: StageModel> Descent<'_, M> {
         while self.best.value > self.low {
             match below(dag, self.model, target, self.limits, &mut self.counts) {
                 Outcome::Found(stages, value) => self.best = Best { stages, value },
-                Outcome::Impossible if target == f64::MAX || target >= just_below(self.best.value) => break,
+                Outcome::Impossible if target >= just_below(self.best.value).min(f64::MAX) => break,
                 Outcome::Impossible => self.low = target,
                 Outcome::Stopped(stop) => return stop,
             }

@@ -20,10 +20,13 @@ pub struct Reduction {
 pub fn merge_uncuttable(problem: &LoadProblem, target: f64) -> Reduction {
     let mut reduction =
         Reduction { problem: problem.clone(), block: (0..problem.blocks.len() as u32).collect() };
-    while problem.machine.cpus <= 1 {
+    if problem.machine.cpus > 1 {
+        return reduction;
+    }
+    loop {
         let group = uncuttable(&reduction.problem, target);
         if group.iter().enumerate().all(|(v, &g)| v == g as usize) {
-            break;
+            return reduction;
         }
         let (merged, new) = merge(&reduction.problem, &group);
         for block in &mut reduction.block {
@@ -31,7 +34,6 @@ pub fn merge_uncuttable(problem: &LoadProblem, target: f64) -> Reduction {
         }
         reduction.problem = merged;
     }
-    reduction
 }
 
 fn uncuttable(problem: &LoadProblem, target: f64) -> Vec<u32> {
