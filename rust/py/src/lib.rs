@@ -34,9 +34,9 @@ mod _core {
     use super::packaging::Packaging;
 
     #[pymodule_export]
-    use super::pipeline::pipeline_ends_s;
-    #[pymodule_export]
     use super::partition::{partition_hybrid, partition_load, partition_replicas};
+    #[pymodule_export]
+    use super::pipeline::pipeline_ends_s;
     #[pymodule_export]
     use super::place::{place_check, place_solve, place_training_step};
     #[pymodule_export]
