@@ -189,3 +189,45 @@ impl Tarjan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn orders_respect_every_edge(edges in prop::collection::vec((0u32..8, 0u32..8), 0..20), last_first: bool) {
+            let dag = Dag::new(8, edges);
+            let order = dag.order_by(|v, since| if last_first { (usize::MAX - since, v) } else { (since, v) });
+            let mut position = [0; 8];
+            order.iter().enumerate().for_each(|(at, &v)| position[v as usize] = at);
+            prop_assert_eq!(order.len(), 8);
+            prop_assert!((0..8).all(|v| dag.successors(v).iter().all(|&w| position[v] < position[w as usize])));
+        }
+
+        #[test]
+        fn a_component_is_what_reaches_both_ways(edges in prop::collection::vec((0u32..6, 0u32..6), 0..14)) {
+            let mut successors = vec![Vec::new(); 6];
+            let mut reaches = [[false; 6]; 6];
+            for (a, b) in edges {
+                successors[a as usize].push(b);
+                reaches[a as usize][b as usize] = true;
+            }
+            for k in 0..6 {
+                for i in 0..6 {
+                    for j in 0..6 {
+                        reaches[i][j] |= reaches[i][k] && reaches[k][j];
+                    }
+                }
+            }
+            let component = components(6, &successors);
+            for i in 0..6 {
+                for j in 0..6 {
+                    let together = i == j || (reaches[i][j] && reaches[j][i]);
+                    prop_assert_eq!(component[i] == component[j], together);
+                }
+            }
+        }
+    }
+}

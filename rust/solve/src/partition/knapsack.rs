@@ -73,3 +73,37 @@ pub fn greedy(items: impl Iterator<Item = Item>, mut excess: f64) -> (f64, f64) 
     }
     (f64::INFINITY, f64::INFINITY)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn least_by_exhaustion(items: &[Item], excess: f64) -> f64 {
+        let chosen =
+            |set: u32| items.iter().enumerate().filter(move |(at, _)| set >> at & 1 == 1).map(|(_, i)| i);
+        (0..1u32 << items.len())
+            .filter(|&set| chosen(set).map(|item| item.memory).sum::<f64>() >= excess)
+            .map(|set| chosen(set).map(|item| item.time).sum())
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_time_is_that_of_exhaustion(
+            amounts in prop::collection::vec((0u8..9, 0u8..9), 0..9), excess in 0u8..40,
+        ) {
+            let item = |&(time, memory): &(u8, u8)| Item { time: f64::from(time), memory: f64::from(memory) };
+            let mut items: Vec<Item> = amounts.iter().map(item).collect();
+            by_rate(&mut items, |&item| item);
+            let least = least_by_exhaustion(&items, f64::from(excess));
+            let (mut found, mut budget) = (None, 1e9);
+            while let Some(time) = recompute(&items, f64::from(excess), budget) {
+                (found, budget) = (Some(time), time);
+            }
+            prop_assert_eq!(found, least.is_finite().then_some(least));
+            let (low, high) = greedy(items.iter().copied(), f64::from(excess));
+            prop_assert!(low <= least && least <= high);
+        }
+    }
+}
