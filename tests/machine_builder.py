@@ -52,9 +52,7 @@ class Machine:
             copy=f'"{self.copy!r} B/s"',
             **way,
         )
-        outer = tier(
-            "switch", None, bandwidth=self.outer_bandwidth, latency=self.outer_latency, efficiency=0.9, **way
-        )
+        outer = tier("switch", None, bandwidth=self.outer_bandwidth, latency=self.outer_latency, efficiency=0.9, **way)
         outer = outer.replace('name = "switch"', f'name = "{self.names} outside"')
         head = f'name = "{self.names}"\nsummary = "written by a test"\ndevice = "{name}"'
         return System.from_toml("\n".join([head, inner, outer]), device, f"{self.names}.toml")

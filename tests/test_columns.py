@@ -68,9 +68,7 @@ def test_an_order_of_rows_changes_no_number():
     columns = random_plans(CHOICES, 500, seed=3)
     order = np.random.default_rng(4).permutation(500)
     first = price_columns("megatron-22b", "dgx-a100", columns)
-    other = price_columns(
-        "megatron-22b", "dgx-a100", {name: column[order] for name, column in columns.items()}
-    )
+    other = price_columns("megatron-22b", "dgx-a100", {name: column[order] for name, column in columns.items()})
     assert np.array_equal(first.step_s[order], other.step_s, equal_nan=True)
     assert np.array_equal(first.peak_bytes[order], other.peak_bytes, equal_nan=True)
 

@@ -30,9 +30,7 @@ def stages(model, system, precision="mixed", **changes):
 
 def layer(system, term="activations", *, shape=None, **changes):
     """Bytes that the last of 5 layers adds on the only stage."""
-    few, many = (
-        stages(gpt(layers=layers, **(shape or {})), system, micro_batch=B, **changes)[0] for layers in (4, 5)
-    )
+    few, many = (stages(gpt(layers=layers, **(shape or {})), system, micro_batch=B, **changes)[0] for layers in (4, 5))
     return many[term] - few[term]
 
 
@@ -174,9 +172,7 @@ def test_a_tied_table_stands_on_both_ends_of_a_pipeline(system):
 
 def test_experts_are_shared_out(system):
     routed = {"experts": 8, "top_k": 2, "expert_ffn": 256, "ffn": 512}
-    one, four = (
-        stages(gpt(**routed), system, micro_batch=1, dp=8, ep=ep, sharding=0)[0]["weights"] for ep in (1, 4)
-    )
+    one, four = (stages(gpt(**routed), system, micro_batch=1, dp=8, ep=ep, sharding=0)[0]["weights"] for ep in (1, 4))
     # Two matrices and two biases an expert; the router stays whole.
     experts = GPT["layers"] * 8 * (2 * H * 256 + 256 + H)
     assert one - four == 2 * experts * (1 - 1 / 4)
@@ -211,7 +207,5 @@ def test_longer_samples_touch_more_rows():
     """A token more is a row of the embedding and one of the output layer; sampled classes stay."""
     model, system = load_model("big-lstm"), load_system("dgx1-v100")
     sequence = model.to_dict()["sequence"]
-    one, two = (
-        stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2)
-    )
+    one, two = (stages(model, system, "fp32", micro_batch=8, sequence=n * sequence)[0]["gradients"] for n in (1, 2))
     assert two - one == 4 * 8 * sequence * (1024 + 1024 + 1)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
+    from dielet.partition import Partition, partition
     from dielet.projection import Answer, Priced
     from dielet.projection.plan import plan
     from dielet.projection.columns import price_columns
@@ -21,6 +22,7 @@ _HOMES = {
     "Answer": "projection",
     "Curve": "convergence",
     "Fabric": "hardware.system",
+    "Partition": "partition",
     "Priced": "projection",
     "compare": "technology",
     "curve_names": "convergence",
@@ -31,6 +33,7 @@ _HOMES = {
     "load_model": "model",
     "load_system": "hardware.system",
     "model_names": "model",
+    "partition": "partition",
     "plan": "projection",
     "price": "projection",
     "price_columns": "projection.columns",
@@ -46,6 +49,7 @@ __all__ = [
     "FileError",
     "Model",
     "ModelError",
+    "Partition",
     "PlanError",
     "Priced",
     "SpecError",
@@ -60,6 +64,7 @@ __all__ = [
     "load_model",
     "load_system",
     "model_names",
+    "partition",
     "plan",
     "price",
     "price_columns",

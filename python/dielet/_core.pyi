@@ -160,6 +160,31 @@ def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
 def price(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
 def op_costs(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
 
+# partition
+def partition_load(
+    columns: dict[str, Any],
+    accelerators: int,
+    cpus: int,
+    memory: float,
+    *,
+    contiguous: bool,
+    time_limit_s: float | None,
+    memory_limit_bytes: int | None,
+) -> dict[str, Any]: ...
+def partition_replicas(
+    columns: dict[str, Any],
+    devices: int,
+    nodes: int,
+    inner: float,
+    outer: float,
+    *,
+    time_limit_s: float | None,
+    memory_limit_bytes: int | None,
+) -> dict[str, Any]: ...
+def partition_hybrid(
+    problem: dict[str, Any], *, time_limit_s: float | None, memory_limit_bytes: int | None
+) -> dict[str, Any]: ...
+
 # place
 def place_solve(problem: dict[str, Any], time_limit_s: float | None = None) -> dict[str, Any]: ...
 def place_check(problem: dict[str, Any], schedule: dict[str, Any]) -> float: ...

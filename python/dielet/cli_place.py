@@ -21,13 +21,17 @@ def register(app: typer.Typer) -> None:
     app.command("place")(place)
 
 
-def place(
+def place(  # noqa: PLR0917 (typer reads the signature)
     graph: Annotated[str, typer.Argument(help="A task graph file (FILE#k for one of a list).")],
     devices: Annotated[int | None, typer.Option(help="Number of devices.")] = None,
-    bandwidth: Annotated[str | None, typer.Option(help="Of a link in one direction, as 50GB/s or inf.")] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(help="Of a link in one direction, as 50GB/s or inf.")
+    ] = None,
     latency: Annotated[str | None, typer.Option(help="Of a transfer, as 10us.")] = None,
     links: Annotated[str | None, typer.Option(help="delay, serial or port.")] = None,
-    no_overlap: Annotated[bool, typer.Option("--no-overlap", help="A transfer occupies both devices.")] = False,
+    no_overlap: Annotated[
+        bool, typer.Option("--no-overlap", help="A transfer occupies both devices.")
+    ] = False,
     forward_only: Annotated[bool, typer.Option("--forward-only", help="Forward ops alone.")] = False,
     memory: Annotated[str | None, typer.Option(help="Of each device, as 16GB.")] = None,
     drop: Annotated[str, typer.Option(help="Ops to leave out, separated by commas.")] = "",
@@ -124,7 +128,9 @@ def _show(answer: "Placement") -> None:
         table.add_row(name, cells)
     console.print(table, highlight=False)
     critical = [op.id + ("'" if op.phase == "backward" else "") for op in answer.ops if op.critical]
-    console.print(f"critical path ({len(critical)} ops, ' backward): {' '.join(_shortened(critical))}", highlight=False)
+    console.print(
+        f"critical path ({len(critical)} ops, ' backward): {' '.join(_shortened(critical))}", highlight=False
+    )
 
 
 def _headline(answer: "Placement") -> str:
@@ -134,7 +140,9 @@ def _headline(answer: "Placement") -> str:
     bound = "" if answer.status == "optimal" else f", bound {_time(answer.lower_bound_s or 0.0, answer.unit)}"
     gap = "" if answer.status == "optimal" else f", gap {answer.gap or 0.0:.2%}"
     speedup = "" if answer.speedup is None else f", {answer.speedup:.4f}x over one device"
-    return f"{answer.status}: {time} on {answer.devices} devices{speedup}{bound}{gap} ({answer.seconds:.3f} s)"
+    return (
+        f"{answer.status}: {time} on {answer.devices} devices{speedup}{bound}{gap} ({answer.seconds:.3f} s)"
+    )
 
 
 def _time(value: float, unit: str) -> str:

@@ -1,14 +1,14 @@
-"""Put the ops of a dataflow graph on a few devices and order them so that the step ends soonest, with a proof.
+"""Put the ops of a dataflow graph on a few devices, in the order that ends the step soonest, with a proof.
 
->>> import dielet
 >>> import networkx as nx
+>>> from dielet.place import place
 >>> graph = nx.DiGraph()
 >>> for name in "abcd":
 ...     graph.add_node(name, time=1.0, bytes=0.0)
 >>> graph.add_edges_from([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
->>> answer = dielet.place(graph, devices=2, bandwidth_bytes_per_s=1e9, latency_s=0.25)
+>>> answer = place(graph, devices=2, bandwidth_bytes_per_s=1e9, latency_s=0.25)
 >>> answer.status, answer.makespan_s
-('optimal', 3.5)
+('optimal', 3.25)
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Placement:
             return f"Placement({self.status}: {self.reason})"
         bound = "" if self.status == "optimal" else f", at least {self.lower_bound_s:.6g} {self.unit}"
         speedup = "" if self.speedup is None else f", {self.speedup:.4g}x over one device"
-        return f"Placement({self.status}, {self.makespan_s:.6g} {self.unit} on {self.devices} devices{bound}{speedup})"
+        value = f"{self.makespan_s:.6g} {self.unit}"
+        return f"Placement({self.status}, {value} on {self.devices} devices{bound}{speedup})"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain objects, ready for JSON."""
@@ -137,11 +138,11 @@ def place(
     as_given: bool = False,
     time_limit_s: float | None = None,
 ) -> Placement:
-    """The placement and order of ``graph`` on ``devices`` that end soonest, or the best within the time limit.
+    """The placement and order of ``graph`` on ``devices`` that end soonest, or the best in the time limit.
 
-    A graph with backward times is placed as a training step, its backward the mirror of its forward. ``as_given``
-    takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times need neither bandwidth
-    nor latency, and are read as pure delays unless ``links`` says otherwise.
+    A graph with backward times is placed as a training step, its backward the mirror of its forward.
+    ``as_given`` takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times
+    need neither bandwidth nor latency, and are read as pure delays unless ``links`` says otherwise.
     """
     tasks = read_taskgraph(graph, as_given).without(drop)
     if forward_only:
@@ -172,7 +173,9 @@ def placement_problem(
     count = _device_count(tasks, devices)
     timed = _states_times(tasks, bandwidth_bytes_per_s)
     if not timed and (bandwidth_bytes_per_s is None or latency_s is None):
-        raise PlanError(f"{tasks.source}: give bandwidth and latency of the links (the graph states sizes, not times)")
+        raise PlanError(
+            f"{tasks.source}: give bandwidth and latency of the links (the graph states sizes, not times)"
+        )
     bandwidth = 1.0 if timed else bandwidth_bytes_per_s
     latency = 0.0 if timed else latency_s
     chosen = links or ("delay" if timed else "serial")
@@ -203,13 +206,17 @@ def _device_count(tasks: TaskGraph, devices: int | None) -> int:
 def _states_times(tasks: TaskGraph, bandwidth: float | None) -> bool:
     """Whether transfers take the times of the file: its only statement, or no bandwidth is given."""
     sized = all(tensor.bytes is not None for tensor in tasks.tensors)
+    if tasks.unit != "s":
+        return True
     timed = all(tensor.seconds is not None for tensor in tasks.tensors) and tasks.tensors != ()
     return timed and (not sized or bandwidth is None)
 
 
 def _ops_and_tensors(tasks: TaskGraph, devices: int, timed: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     index = {op.id: i for i, op in enumerate(tasks.ops)}
-    groups = {name: k for k, name in enumerate(sorted({op.group for op in tasks.ops if op.group is not None}))}
+    groups = {
+        name: k for k, name in enumerate(sorted({op.group for op in tasks.ops if op.group is not None}))
+    }
     tensors = [_tensor(tensor, index, timed) for tensor in tasks.tensors]
     common = [
         {"id": op.id, "memory_bytes": op.memory_bytes, "group": groups.get(op.group or ""), "pin": op.pin}
@@ -233,14 +240,20 @@ def _ops_and_tensors(tasks: TaskGraph, devices: int, timed: bool) -> tuple[list[
 def _tensor(tensor: TaskTensor, index: dict[str, int], timed: bool) -> dict[str, Any]:
     size = tensor.seconds if timed else tensor.bytes
     consumers = [index[name] for name in tensor.consumers]
-    return {"producer": index[tensor.producer], "consumers": consumers, "bytes": 0.0 if size is None else size}
+    return {
+        "producer": index[tensor.producer],
+        "consumers": consumers,
+        "bytes": 0.0 if size is None else size,
+    }
 
 
 def _times(op: TaskOp, times: tuple[float, ...], devices: int) -> list[float]:
     if len(times) == 1:
         return list(times) * devices
     if len(times) != devices:
-        raise PlanError(f"op `{op.id}` has times for {len(times)} devices, not {devices}; use --devices {len(times)}")
+        raise PlanError(
+            f"op `{op.id}` has times for {len(times)} devices, not {devices}; use --devices {len(times)}"
+        )
     return list(times)
 
 
@@ -249,11 +262,19 @@ def _placement(tasks: TaskGraph, problem: dict[str, Any], outcome: dict[str, Any
     critical = outcome["critical_path"] or {"ops": (), "transfers": ()}
     proof = outcome["proof"] or {}
     ops = tuple(
-        PlacedOp(op["id"], op["phase"], slot["device"], slot["start_s"], slot["finish_s"], i in set(critical["ops"]))
+        PlacedOp(
+            op["id"],
+            op["phase"],
+            slot["device"],
+            slot["start_s"],
+            slot["finish_s"],
+            i in set(critical["ops"]),
+        )
         for i, (op, slot) in enumerate(zip(problem["ops"], schedule["ops"], strict=False))
     )
     transfers = tuple(
-        _transfer(problem, slot, k in set(critical["transfers"])) for k, slot in enumerate(schedule["transfers"])
+        _transfer(problem, slot, k in set(critical["transfers"]))
+        for k, slot in enumerate(schedule["transfers"])
     )
     return Placement(
         status=outcome["status"],

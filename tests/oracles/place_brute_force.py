@@ -1,4 +1,4 @@
-"""Smallest makespan by trying every placement and every order: obvious, slow, shares no code with the solver."""
+"""Smallest makespan by trying every placement and order: obvious, slow, no code shared with the solver."""
 
 import itertools
 import math
@@ -29,7 +29,10 @@ def tasks_of(problem, device):
     """Tasks as (time, resources, indices of the tasks they wait for); transfers follow the ops."""
     ops = problem["ops"]
     waits = [set() for _ in ops]
-    tasks = [[op["time_s"][d], [("device", d)], waits[i]] for i, (op, d) in enumerate(zip(ops, device, strict=True))]
+    tasks = [
+        [op["time_s"][d], [("device", d)], waits[i]]
+        for i, (op, d) in enumerate(zip(ops, device, strict=True))
+    ]
     for tensor in problem["tensors"]:
         u = tensor["producer"]
         sent = {}

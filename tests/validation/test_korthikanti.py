@@ -83,12 +83,8 @@ def layer_ms(recompute, sequence_parallel):
     """Forward and backward of the last of five layers."""
     times = []
     for layers in (4, 5):
-        model = Model.from_dict(
-            Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build()
-        )
-        plan = plan_of(
-            model, "mixed", tp=8, micro_batch=4, recompute=recompute, sequence_parallel=sequence_parallel
-        )
+        model = Model.from_dict(Transformer(name="22b", summary="t", source="t", layers=layers, **SHAPE).build())
+        plan = plan_of(model, "mixed", tp=8, micro_batch=4, recompute=recompute, sequence_parallel=sequence_parallel)
         tree = price(model, load_system("dgx-a100"), plan)["breakdown"]
         leaves = [leaf for part in tree["parts"] for leaf in part["parts"]]
         forward = sum(leaf["seconds"] for leaf in leaves if leaf["name"] == "forward")

@@ -88,9 +88,7 @@ def price(row, sizes, system, precision, **more):
     model = Model.from_dict(Transformer(name="row", summary="t", source="t", **sizes).build())
     degrees = {name: int(row[name] or 1) for name in ("tp", "pp", "cp")}
     dp = int(row["gpus"]) // (degrees["tp"] * degrees["pp"] * degrees["cp"])
-    plan = plan_of(
-        model, precision, dp=dp, micro_batch=int(row["mbs"]), batch=int(row["gbs"]), **degrees, **more
-    )
+    plan = plan_of(model, precision, dp=dp, micro_batch=int(row["mbs"]), batch=int(row["gbs"]), **degrees, **more)
     return _core.price(model, system, plan)
 
 
@@ -124,9 +122,7 @@ def report(title, found):
 def terms(run):
     total = run.step["step_s"]
     parts = {part["name"]: part["seconds"] / total for part in run.step["breakdown"]["parts"]}
-    return ", ".join(
-        f"{name} {share:.0%}" for name, share in sorted(parts.items(), key=lambda item: -item[1])[:4]
-    )
+    return ", ".join(f"{name} {share:.0%}" for name, share in sorted(parts.items(), key=lambda item: -item[1])[:4])
 
 
 def report_all(title, found, refused):

@@ -66,9 +66,7 @@ def test_resnet_50_on_a_v100(precision):
     for framework, number, batch, published in RESNET_V100:
         if number == precision:
             ours = priced("resnet-50", "dgx1-v100", precision, batch)["samples_per_s"]
-            errors.append(
-                row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s")
-            )
+            errors.append(row(f"resnet-50, V100, {precision}, {batch}, {framework}", ours, published, "images/s"))
     assert abs(sorted(errors)[1]) < 0.15
     assert max(map(abs, errors)) < 0.20
 

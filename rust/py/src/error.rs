@@ -11,6 +11,7 @@ use dielet_core::packaging::WaferError;
 use dielet_core::spec::SpecError;
 use dielet_core::system::SystemError;
 use dielet_core::units::QuantityError;
+use dielet_solve::partition::PartitionError;
 use dielet_solve::place::{PlaceError, Violation};
 use dielet_solve::plan::FieldError;
 use pyo3::exceptions::PyRuntimeError;
@@ -52,6 +53,9 @@ pub(crate) enum Error {
     /// A task graph or devices that cannot be placed.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// A graph or machine that cannot be partitioned.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// A schedule that breaks a constraint.
     #[error(transparent)]
     Schedule(#[from] Violation),
@@ -106,7 +110,8 @@ impl Error {
             Self::System(_) => Some(Class::Spec),
             Self::Fabric(_) | Self::Field(_) | Self::Schedule(_) => Some(Class::Plan),
             Self::Place(fault) if fault.is_about_the_graph() => Some(Class::Model),
-            Self::Place(_) => Some(Class::Plan),
+            Self::Place(_) | Self::Partition(PartitionError::NoDevice) => Some(Class::Plan),
+            Self::Partition(_) => Some(Class::Model),
             Self::Input { class, .. } => Some(*class),
             Self::Python(_) => None,
         }

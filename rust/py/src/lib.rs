@@ -5,6 +5,7 @@ mod error;
 mod link;
 mod model;
 mod packaging;
+mod partition;
 mod pipeline;
 mod place;
 mod plan;
@@ -32,6 +33,8 @@ mod _core {
     #[pymodule_export]
     use super::packaging::Packaging;
 
+    #[pymodule_export]
+    use super::partition::{partition_hybrid, partition_load, partition_replicas};
     #[pymodule_export]
     use super::pipeline::pipeline_ends_s;
     #[pymodule_export]

@@ -4,6 +4,9 @@
 //! A [`Schedule`] says where and when each op runs and each tensor travels; [`check()`] verifies one
 //! independently of how it was found. [`list_schedule`] is a heuristic.
 
+// Counts become ticks in signatures and loads; all are far below 2^63.
+#![allow(clippy::cast_possible_wrap)]
+
 mod arms;
 mod bound;
 mod chain;
@@ -17,6 +20,7 @@ mod list;
 mod local_search;
 mod mirror;
 mod module;
+mod neighbourhood;
 mod parallel;
 mod plan;
 mod problem;

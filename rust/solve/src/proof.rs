@@ -11,6 +11,8 @@ pub enum Stop {
     Optimal,
     /// The time limit was reached; value and bound are the best so far.
     TimeLimit,
+    /// The memory limit was reached; value and bound are the best so far.
+    MemoryLimit,
     /// The user stopped it; value and bound are the best so far.
     Interrupted,
 }

@@ -10,6 +10,8 @@ _NODE = re.compile(rf"^{_NAME}\s*(?:\[(.*)\])?$", re.DOTALL)
 _EDGE = re.compile(rf"^{_NAME}\s*->\s*{_NAME}\s*(?:\[(.*)\])?$", re.DOTALL)
 _WEIGHT = re.compile(r"weight\s*=\s*\"?([^\s,\";\]]+)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+# A semicolon or a line end, unless inside brackets or before an attribute list.
+_SEPARATOR = re.compile(r"(?:;|\n(?!\s*\[))(?![^\[\]]*\])")
 _KEYWORDS = ("graph", "node", "edge")
 
 
@@ -32,7 +34,9 @@ def read(text: str, source: str) -> TaskGraph:
             name = node[1] or node[2]
             ops[name] = TaskOp(name, (_weight(node[3], f"{source}, node {name}"),))
         elif not node and not re.match(r"^[\w.]+\s*=", statement):
-            raise ModelError(f"{source}: cannot read `{statement[:60]}`; use `a [Weight=1]` and `a -> b [Weight=1]`")
+            raise ModelError(
+                f"{source}: cannot read `{statement[:60]}`; use `a [Weight=1]` and `a -> b [Weight=1]`"
+            )
     tensors = (TaskTensor(u, tuple(vs), seconds=weight) for (u, weight), vs in outputs.items())
     return TaskGraph(source, tuple(ops.values()), tuple(tensors), unit="file")
 
@@ -42,9 +46,12 @@ def _statements(text: str, source: str) -> list[str]:
     begin, end = plain.find("{"), plain.rfind("}")
     if begin < 0 or end < begin:
         raise ModelError(f"{source}: the braces of the digraph do not close; the file may be truncated")
-    body = re.sub(r"\]\s*\n", "];\n", plain[begin + 1 : end])
-    statements = (s.strip() for s in re.split(r";|\n(?=\s*(?:\"|[\w.]))", body))
-    return [s for s in statements if s]
+    statements = (_joined(part) for part in _SEPARATOR.sub("\0", plain[begin + 1 : end]).split("\0"))
+    return [statement for statement in statements if statement]
+
+
+def _joined(statement: str) -> str:
+    return " ".join(statement.split())
 
 
 def _weight(attributes: str | None, where: str) -> float:

@@ -36,4 +36,6 @@ def read(text: str, source: str) -> TaskGraph:
         for producer in filter(None, (p.strip() for p in before.split(","))):
             consumers.setdefault(producer, []).append(name)
     tensors = (TaskTensor(u, tuple(vs), bytes=size.get(u)) for u, vs in consumers.items())
-    return TaskGraph(source, tuple(ops), tuple(tensors), notes=(f"sizes are those of the measured batch of {BATCH}",))
+    return TaskGraph(
+        source, tuple(ops), tuple(tensors), notes=(f"sizes are those of the measured batch of {BATCH}",)
+    )

@@ -1,4 +1,4 @@
-"""Text of the heterogeneous textbook graphs: ``#tasks`` with a time per device, ``#edges`` with transfer times."""
+"""Textbook graphs of unequal devices: ``#tasks`` with a time per device, ``#edges`` with transfer times."""
 
 from dielet.errors import ModelError
 from dielet.model.taskgraph.graph import TaskGraph, TaskOp, TaskTensor, number
@@ -25,10 +25,14 @@ def read(text: str, source: str) -> TaskGraph:
         elif line.strip() and section == "#edges":
             _, fields = _fields(line, where)
             if len(fields) != 3:
-                raise ModelError(f"{where}: an edge is `index: source, destination, time`, not `{line.strip()}`")
+                raise ModelError(
+                    f"{where}: an edge is `index: source, destination, time`, not `{line.strip()}`"
+                )
             tensors.append(TaskTensor(fields[0], (fields[1],), seconds=number(fields[2], where)))
     _same_width(ops, source)
-    return TaskGraph(source, tuple(ops), tuple(tensors), unit="file", devices=len(ops[0].forward_s) if ops else None)
+    return TaskGraph(
+        source, tuple(ops), tuple(tensors), unit="file", devices=len(ops[0].forward_s) if ops else None
+    )
 
 
 def _fields(line: str, where: str) -> tuple[str, list[str]]:
@@ -41,6 +45,5 @@ def _fields(line: str, where: str) -> tuple[str, list[str]]:
 def _same_width(ops: list[TaskOp], source: str) -> None:
     for op in ops:
         if len(op.forward_s) != len(ops[0].forward_s):
-            raise ModelError(
-                f"{source}: task {op.id} has {len(op.forward_s)} times, task {ops[0].id} {len(ops[0].forward_s)}"
-            )
+            has, needs = len(op.forward_s), len(ops[0].forward_s)
+            raise ModelError(f"{source}: task {op.id} has {has} times, task {ops[0].id} has {needs}")

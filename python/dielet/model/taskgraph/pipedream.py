@@ -1,7 +1,7 @@
 """PipeDream's ``graph.txt``: a line per layer, then a line per edge (github msr-fiddle/pipedream).
 
-Times are milliseconds, sizes bytes; an activation size may be a list, which is summed. The input layer only loads data:
-it is dropped. Memory of an op is its parameters and its activation.
+Times are milliseconds, sizes bytes; an activation size may be a list, which is summed. The input layer
+only loads data: it is dropped. Memory of an op is its parameters and its activation.
 """
 
 import re
@@ -54,7 +54,9 @@ def _layer(parts: list[str], where: str) -> tuple[TaskOp, float]:
         if name not in fields:
             raise ModelError(f"{where}: layer `{parts[0]}` has no {name}")
     forward, backward = (milliseconds(fields[name], where) for name in _NEEDED[:2])
-    activation = sum(number(part, where) for part in fields[_NEEDED[2]].strip("[]").split(";") if part.strip())
+    activation = sum(
+        number(part, where) for part in fields[_NEEDED[2]].strip("[]").split(";") if part.strip()
+    )
     memory = number(fields[_NEEDED[3]], where) + activation
     return TaskOp(parts[0], (forward,), (backward,), memory), activation
 

@@ -26,7 +26,9 @@ def read(data: dict[str, Any], source: str) -> TaskGraph:
     tensors = (TaskTensor(u, (v,), bytes=size) for u, out in outputs.items() for v, size in out)
     memory = number(data["maxMemoryPerDevice"], f"{source}, maxMemoryPerDevice")
     note = "times are forward and backward together: each node is one op"
-    return TaskGraph(source, ops, tuple(tensors), devices=data.get("maxDevices"), memory_bytes=memory, notes=(note,))
+    return TaskGraph(
+        source, ops, tuple(tensors), devices=data.get("maxDevices"), memory_bytes=memory, notes=(note,)
+    )
 
 
 def _op(node: dict[str, Any], source: str) -> TaskOp:

@@ -18,7 +18,7 @@ _KNOWN = "PipeDream graph.txt, Tarnawski or Piper JSON, random DAG JSON, DOT, he
 
 
 def read_taskgraph(graph: str | Path | TaskGraph | nx.DiGraph, as_given: bool = False) -> TaskGraph:
-    """The task graph in a file (``FILE#k`` for one of a list), whose format is recognised from its content."""
+    """The task graph in a file (``FILE#k`` for one of a list); the content tells the format."""
     if isinstance(graph, TaskGraph):
         return graph.validated()
     if not isinstance(graph, (str, Path)):
@@ -60,7 +60,9 @@ def _parse_json(text: str, source: str, index: str | None, as_given: bool) -> Ta
     try:
         data = json.loads(text)
     except json.JSONDecodeError as fault:
-        raise ModelError(f"{source}, line {fault.lineno}: not JSON: {fault.msg}; the file may be truncated") from None
+        raise ModelError(
+            f"{source}, line {fault.lineno}: not JSON: {fault.msg}; the file may be truncated"
+        ) from None
     if tarnawski.recognises(data):
         return tarnawski.read(data, source, as_given)
     if piper.recognises(data):
@@ -71,13 +73,15 @@ def _parse_json(text: str, source: str, index: str | None, as_given: bool) -> Ta
 
 
 def from_networkx(graph: nx.DiGraph) -> TaskGraph:
-    """A ``networkx.DiGraph`` with ``time`` (seconds, or a sequence per device) on nodes, ``bytes`` on nodes or edges.
+    """A ``networkx.DiGraph`` with ``time`` (seconds, or one per device), ``bytes`` on nodes or edges.
 
-    Optional on nodes: ``backward_time``, ``memory`` (bytes), ``group``, ``pin``. Edges of one node with unequal
-    ``bytes`` are separate tensors.
+    Optional on nodes: ``backward_time``, ``memory`` (bytes), ``group``, ``pin``. Edges of one node with
+    unequal ``bytes`` are separate tensors.
     """
     if not hasattr(graph, "nodes") or not hasattr(graph, "successors"):
-        raise ModelError(f"a {type(graph).__name__} is no task graph; give a path, a TaskGraph or a networkx.DiGraph")
+        raise ModelError(
+            f"a {type(graph).__name__} is no task graph; give a path, a TaskGraph or a networkx.DiGraph"
+        )
     ops = tuple(_op(str(name), data) for name, data in graph.nodes(data=True))
     outputs: dict[tuple[str, float], list[str]] = {}
     for u, v, data in graph.edges(data=True):

@@ -6,7 +6,9 @@
 use super::elimination::states;
 use super::exact::{Effort, Exact, minimise};
 use super::instance::{Instance, Ticks};
+use super::local_search::Random;
 use super::module::{inputs, outputs};
+use super::neighbourhood::{ball, reorder};
 use super::plan::{Decoder, Plan, Sent};
 use super::separator::Segments;
 use std::collections::BTreeMap;
@@ -20,14 +22,29 @@ const SHARE: f64 = 0.6;
 /// Placements of the light arms tried one by one.
 const MOST_PLACEMENTS: usize = 4_096;
 
+/// The heavy arm may take this many times the effort on the whole: its bound serves all later rounds.
+const ARM: u64 = 64;
+
+/// Conflicts spent on fitting the light arms by reordering.
+const SQUEEZE: u64 = 1_000;
+
+/// Times this is tried, and ops freed each time.
+const ATTEMPTS: usize = 12;
+const FREED: usize = 16;
+
 /// Bound from the heaviest arm, with a plan of everything when the others fit in.
 pub(crate) fn heaviest_arm(instance: &Instance, effort: &Effort) -> Option<Exact> {
     let segments = Segments::new(instance);
     let kept = heavy(instance, &segments)?;
     let part = Restricted::new(instance, &kept);
-    let mut exact = minimise(&part.instance, &Effort { incumbent: None, ..*effort });
-    let plan = exact.plan.take();
-    exact.plan = plan.and_then(|plan| fit(instance, &part, &plan));
+    let conflicts = effort.conflicts.saturating_mul(ARM);
+    let mut exact = minimise(&part.instance, &Effort { incumbent: None, conflicts, ..*effort });
+    let bound = exact.lower_bound;
+    // Worth fitting only around a plan that meets the bound.
+    let plan = exact.plan.take().filter(|plan| plan.makespan <= bound);
+    exact.plan = plan.and_then(|plan| {
+        fit(instance, &part, &plan).or_else(|| squeeze(instance, &part, &plan, bound, effort))
+    });
     Some(exact)
 }
 
@@ -129,6 +146,37 @@ fn fit(instance: &Instance, part: &Restricted, plan: &Plan) -> Option<Plan> {
             .all(|&g| instance.may(g, device[g]))
             .then(|| fixed.complete(&device, plan.makespan))
             .flatten()
+    })
+}
+
+/// As `fit`, but the tasks of the part may change their order, not their devices.
+fn squeeze(
+    instance: &Instance,
+    part: &Restricted,
+    plan: &Plan,
+    limit: Ticks,
+    effort: &Effort,
+) -> Option<Plan> {
+    let mut free = vec![true; instance.groups.len()];
+    let mut known =
+        Plan { device: vec![0; free.len()], start: vec![0; instance.ops()], sent: vec![], makespan: 0 };
+    for (&group, &device) in part.groups.iter().zip(&plan.device) {
+        (known.device[group], free[group]) = (device, false);
+    }
+    part.ops.iter().zip(&plan.start).for_each(|(&op, &start)| known.start[op] = start);
+    let effort = Effort { conflicts: SQUEEZE, incumbent: None, ..*effort };
+    let mut random = Random::new(1);
+    (0..ATTEMPTS).find_map(|attempt| {
+        if attempt > 0 && (effort.stop)() {
+            return None;
+        }
+        // First only orders change, then the devices of a few ops of the part too.
+        let mut open = free.clone();
+        let near = if attempt == 0 { vec![] } else { ball(instance, FREED, &mut random) };
+        for op in near {
+            open[instance.group_of[op]] = true;
+        }
+        reorder(instance, &known, &open, limit, &effort)
     })
 }
 

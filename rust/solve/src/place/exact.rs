@@ -6,7 +6,8 @@ use super::chain::Chain;
 use super::instance::{Instance, Ticks};
 use super::learn::{self, Solver, Verdict};
 use super::list::first_plan;
-use super::local_search::{Search, improve};
+use super::local_search::{HOT, Search, WARM, improve};
+use super::neighbourhood::polish;
 use super::plan::Plan;
 use std::collections::BTreeMap;
 
@@ -32,8 +33,26 @@ impl Effort<'_> {
     pub(crate) const FIRST: u64 = 2_000;
 }
 
-/// Local search evaluations before the proof starts, per op.
-const WARM_UP: usize = 40;
+/// Local search evaluations before the proof starts, per op: few for modules, which are proved at once.
+const WARM_UP: [usize; 2] = [20, 200];
+
+/// Ops from which plans are improved by windows between rounds.
+const POLISH_FROM: usize = 24;
+
+/// Ops above which good plans come from local search rather than from clause learning.
+const LARGE: usize = 80;
+
+/// Ops above which the pairs to order no longer fit a model; such instances are annealed only.
+const MOST_ORDERED: usize = 700;
+
+/// Walks on such instances, each twice as long as the one before.
+const ANNEALINGS: u64 = 10;
+
+/// Conflicts on windows per conflict of a round.
+const WINDOWS: u64 = 4;
+
+/// Annealing evaluations per conflict of a round.
+const ANNEAL: usize = 10;
 
 /// Conflicts of the first round from above; each round doubles.
 const ROUND: u64 = 1_000;
@@ -57,10 +76,9 @@ fn fits(instance: &Instance, exact: &Exact) -> bool {
 }
 
 fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
-    let warm = Search { evaluations: WARM_UP * instance.ops(), seed: 1 };
     let start = || {
         let first = effort.incumbent.cloned().or_else(|| first_plan(instance));
-        first.map(|plan| improve(instance, plan, &warm, effort.stop))
+        first.map(|plan| warm_up(instance, plan, effort))
     };
     let bound = bound.max(lower_bound(instance));
     let mut exact = match heaviest_arm(instance, effort) {
@@ -71,6 +89,16 @@ fn whole(instance: &Instance, bound: Ticks, effort: &Effort) -> Exact {
     exact.lower_bound = exact.lower_bound.max(bound);
     Proof::new(instance, &mut exact).run(effort);
     exact
+}
+
+/// A short walk for modules; for large instances a walk at each heat, each from the best so far.
+fn warm_up(instance: &Instance, plan: Plan, effort: &Effort) -> Plan {
+    let large = instance.ops() > LARGE;
+    let evaluations = WARM_UP[usize::from(large)] * instance.ops();
+    let heats: &[f64] = if large { &[HOT, HOT / 3.0, WARM] } else { &[WARM] };
+    heats.iter().fold(plan, |plan, &heat| {
+        improve(instance, plan, &Search { evaluations, seed: 1, heat }, effort.stop)
+    })
 }
 
 /// Everything one after the other with every transfer: no schedule needs longer.
@@ -87,11 +115,13 @@ struct Proof<'a, 'b> {
     instance: &'a Instance,
     exact: &'b mut Exact,
     above: Option<Solver<'a>>,
+    /// Whether the next annealing starts hot.
+    hot: bool,
 }
 
 impl<'a, 'b> Proof<'a, 'b> {
     fn new(instance: &'a Instance, exact: &'b mut Exact) -> Self {
-        Self { instance, exact, above: None }
+        Self { instance, exact, above: None, hot: false }
     }
 
     fn value(&self) -> Ticks {
@@ -103,13 +133,17 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     fn run(mut self, effort: &Effort) {
+        if self.instance.ops() > MOST_ORDERED {
+            return self.anneal(effort);
+        }
         let mut round = ROUND.min(effort.conflicts);
         while !self.done() {
-            self.search_above(round, effort);
+            self.lower_value(round, effort);
             if self.done() || (effort.stop)() {
                 break;
             }
-            self.search_below(round, effort);
+            self.polish(round, effort);
+            self.raise_bound(round, effort);
             if (effort.stop)() || self.exact.explored >= effort.conflicts {
                 break;
             }
@@ -117,11 +151,50 @@ impl<'a, 'b> Proof<'a, 'b> {
         }
     }
 
-    fn search_above(&mut self, conflicts: u64, effort: &Effort) {
+    /// Longer and longer walks, for instances too large to model the order of.
+    fn anneal(self, effort: &Effort) {
+        let mut evaluations = 10 * self.instance.ops();
+        for round in 1..=ANNEALINGS {
+            let Some(plan) = self.exact.plan.take() else { return };
+            let heat = if round % 2 == 0 { HOT } else { WARM };
+            let search = Search { evaluations, seed: round, heat };
+            self.exact.plan = Some(improve(self.instance, plan, &search, effort.stop));
+            self.exact.explored += evaluations as u64;
+            if self.done() || (effort.stop)() {
+                return;
+            }
+            evaluations *= 2;
+        }
+    }
+
+    /// Annealing, then windows: for instances where clause learning alone is slow to find good plans.
+    fn polish(&mut self, round: u64, effort: &Effort) {
+        if self.done() || self.instance.ops() < POLISH_FROM {
+            return;
+        }
+        let Some(plan) = self.exact.plan.take() else { return };
+        let search = Search {
+            evaluations: (round as usize).saturating_mul(ANNEAL),
+            seed: round,
+            heat: if self.hot { HOT } else { WARM },
+        };
+        self.hot = !self.hot;
+        let plan = improve(self.instance, plan, &search, effort.stop);
+        let bound = self.exact.lower_bound;
+        let (plan, spent) =
+            polish(self.instance, plan, bound, round, &Effort { conflicts: round * WINDOWS, ..*effort });
+        self.exact.explored += spent;
+        self.exact.plan = Some(plan);
+    }
+
+    fn lower_value(&mut self, conflicts: u64, effort: &Effort) {
         let limit = self.value() - 1;
         let mut solver = match self.above.take() {
-            Some(solver) if solver.limit() <= limit => solver,
-            _ => Solver::new(self.instance, limit),
+            Some(mut solver) => {
+                solver.lower_limit(limit);
+                solver
+            }
+            None => Solver::new(self.instance, limit),
         };
         if let Some(plan) = &self.exact.plan {
             solver.remember(plan);
@@ -156,7 +229,7 @@ impl<'a, 'b> Proof<'a, 'b> {
     }
 
     /// Bisect the gap: a limit that is refuted is a bound, a plan below it a better plan.
-    fn search_below(&mut self, conflicts: u64, effort: &Effort) {
+    fn raise_bound(&mut self, conflicts: u64, effort: &Effort) {
         let mut high = self.value();
         let close = self.value() / 2_000;
         while high - self.exact.lower_bound > close && !(effort.stop)() {

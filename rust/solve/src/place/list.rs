@@ -4,7 +4,7 @@
 //! device where it ends first (HEFT, Topcuoglu et al. 2002); then local search over devices and order.
 
 use super::instance::{Instance, NEVER, Ticks};
-use super::local_search::{Search, improve};
+use super::local_search::{Search, WARM, improve};
 use super::plan::{Decoder, Plan};
 use super::problem::{PlaceError, Problem};
 use super::schedule::Schedule;
@@ -21,7 +21,7 @@ pub fn list_schedule(problem: &Problem) -> Result<Option<Schedule>, PlaceError> 
     let instance = Instance::new(problem)?;
     let plan = first_plan(&instance).map(|plan| {
         let budget = (EVALUATIONS * 64 / instance.ops().max(64)).max(200);
-        improve(&instance, plan, &Search { evaluations: budget, seed: 1 }, &|| false)
+        improve(&instance, plan, &Search { evaluations: budget, seed: 1, heat: WARM }, &|| false)
     });
     Ok(plan.map(|plan| plan.schedule(&instance, problem)))
 }

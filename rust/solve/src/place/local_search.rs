@@ -8,11 +8,16 @@ use super::plan::{Decoder, Plan};
 pub(crate) struct Search {
     pub(crate) evaluations: usize,
     pub(crate) seed: u64,
+    /// Relative rise of the makespan accepted with probability 1/e at the start.
+    pub(crate) heat: f64,
 }
 
-/// Relative rise of the makespan accepted with probability 1/e at the start and the end of the annealing.
-const HOT: f64 = 0.02;
-const COLD: f64 = 0.000_2;
+/// Heats of the annealing: from a known plan, and to leave its basin when transfers are long.
+pub(crate) const WARM: f64 = 0.02;
+pub(crate) const HOT: f64 = 0.15;
+
+/// The heat falls to this share of the start.
+const COOLING: f64 = 0.01;
 
 /// The best plan met on a walk from `plan`; never worse than `plan`.
 pub(crate) fn improve(instance: &Instance, plan: Plan, search: &Search, stop: &dyn Fn() -> bool) -> Plan {
@@ -33,6 +38,7 @@ struct Walk<'a> {
     value: Ticks,
     best: Plan,
     evaluations: usize,
+    heat: f64,
 }
 
 /// What a move changed, to take it back.
@@ -52,7 +58,7 @@ impl<'a> Walk<'a> {
         let mut walk = Self {
             instance,
             decoder: Decoder::new(instance),
-            random: Random(search.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            random: Random::new(search.seed),
             device: plan.device.clone(),
             position: vec![0; order.len()],
             order,
@@ -60,6 +66,7 @@ impl<'a> Walk<'a> {
             value: plan.makespan,
             best: plan,
             evaluations: search.evaluations,
+            heat: search.heat,
         };
         walk.index(0, walk.order.len() - 1);
         walk.value = walk.decoder.decode(&walk.device, &walk.order);
@@ -73,7 +80,7 @@ impl<'a> Walk<'a> {
                 break;
             }
             let progress = step as f64 / self.evaluations as f64;
-            let heat = HOT * (COLD / HOT).powf(progress) * self.best.makespan as f64;
+            let heat = self.heat * COOLING.powf(progress) * self.best.makespan as f64;
             self.step(heat);
         }
         self.best
@@ -135,7 +142,9 @@ impl<'a> Walk<'a> {
             return None;
         }
         let before: Vec<_> = moves.iter().map(|&(group, _)| (group, self.device[group])).collect();
-        moves.iter().for_each(|&(group, to)| self.put(group, to));
+        for &(group, to) in moves {
+            self.put(group, to);
+        }
         let fits = (0..self.instance.devices).all(|d| self.instance.fits(self.used[d], d));
         if !fits {
             self.undo(Undo::Devices(before));
@@ -188,9 +197,13 @@ impl<'a> Walk<'a> {
 }
 
 /// Marsaglia's xorshift64*: small, seeded, enough for a walk.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -198,7 +211,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 

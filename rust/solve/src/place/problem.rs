@@ -177,10 +177,18 @@ impl PlaceError {
     /// Whether the graph is at fault, rather than the devices and links it is to run on.
     pub fn is_about_the_graph(&self) -> bool {
         match self {
-            Self::NoOps | Self::TooManyOps { .. } | Self::BadNumber { .. } => true,
-            Self::UnknownOp { .. } | Self::Cycle { .. } | Self::Nowhere { .. } => true,
-            Self::NoDevices | Self::TooManyDevices { .. } | Self::BadBandwidth { .. } => false,
-            Self::WrongLength { .. } | Self::BadPin { .. } | Self::NoOverlapNeedsPort => false,
+            Self::NoOps
+            | Self::TooManyOps { .. }
+            | Self::BadNumber { .. }
+            | Self::UnknownOp { .. }
+            | Self::Cycle { .. }
+            | Self::Nowhere { .. } => true,
+            Self::NoDevices
+            | Self::TooManyDevices { .. }
+            | Self::BadBandwidth { .. }
+            | Self::WrongLength { .. }
+            | Self::BadPin { .. }
+            | Self::NoOverlapNeedsPort => false,
         }
     }
 }

@@ -29,7 +29,9 @@ impl Segments {
     /// Separators must be in topological order.
     fn cut(instance: &Instance, separators: Vec<usize>) -> Self {
         let mut is_separator = vec![false; instance.ops()];
-        separators.iter().for_each(|&op| is_separator[op] = true);
+        for &op in &separators {
+            is_separator[op] = true;
+        }
         let mut inside = vec![vec![]; separators.len() + 1];
         let mut segment_of = vec![0; instance.ops()];
         // An op comes after the last separator among its ancestors; sources come first.

@@ -99,6 +99,11 @@ impl Engine {
                 into.extend(lits.iter().filter(|&&l| l != lit).map(|&l| !l));
             }
             Reason::Arc(reason) => self.explain_refuted(reason, lit, into),
+            Reason::Join(reason) => {
+                let mut seeds = vec![];
+                self.explain_join(reason, &mut |entry, need| seeds.push((entry, need)), into);
+                self.explain_bounds(&seeds, into);
+            }
             Reason::Pool(start, length) => {
                 into.extend_from_slice(&self.pool[start as usize..(start + length) as usize]);
             }

@@ -3,12 +3,32 @@
 use super::engine::{Arc, Cause, Conflict, Engine, Reason};
 use super::literal::{Lit, TRUE};
 use crate::place::instance::Ticks;
+use std::collections::BinaryHeap;
 
 enum Status {
     Active,
     /// One condition is open.
     Almost(Lit),
     Idle,
+}
+
+/// Entries yet to be explained, the latest on top.
+#[derive(Default)]
+struct Pending(BinaryHeap<(u32, Ticks)>);
+
+impl Pending {
+    fn insert(&mut self, entry: u32, need: Ticks) {
+        self.0.push((entry, need));
+    }
+
+    /// The latest entry with its largest need.
+    fn pop(&mut self) -> Option<(u32, Ticks)> {
+        let top = self.0.pop()?;
+        while self.0.peek().is_some_and(|next| next.0 == top.0) {
+            self.0.pop();
+        }
+        Some(top)
+    }
 }
 
 impl Engine {
@@ -20,7 +40,9 @@ impl Engine {
         self.arcs.push(Arc { from: from as u32, to: to as u32, weight, conditions: padded });
         self.outgoing[from].push(index);
         self.incoming[to].push(index);
-        conditions.iter().for_each(|lit| self.guarded[lit.index()].push(index));
+        for lit in conditions {
+            self.guarded[lit.index()].push(index);
+        }
     }
 
     fn status(&self, arc: &Arc) -> Status {
@@ -47,7 +69,7 @@ impl Engine {
 
     /// Arcs on the side of the bound that changed.
     pub(crate) fn propagate_bound(&mut self, bound: u32) -> Result<(), Conflict> {
-        self.loads.touch();
+        self.loads.touch_bound(bound);
         let node = (bound / 2) as usize;
         let late = bound % 2 == 1;
         let count = if late { self.incoming[node].len() } else { self.outgoing[node].len() };
@@ -86,34 +108,48 @@ impl Engine {
         }
     }
 
-    /// Literals for `bound of entry >= need`, weakened through older entries where those suffice.
-    pub(crate) fn explain_bound(&self, mut entry: u32, mut need: Ticks, into: &mut Conflict) {
-        loop {
-            let mut e = self.entries[entry as usize];
-            while e.previous != u32::MAX && self.entries[e.previous as usize].value >= need {
-                e = self.entries[e.previous as usize];
+    /// Literals for `bound of entry >= need` of every seed, weakened through older entries where those suffice.
+    ///
+    /// Latest entries first, each at most once with the largest need: polynomial even where joins share their tasks.
+    pub(crate) fn explain_bounds(&self, seeds: &[(u32, Ticks)], into: &mut Conflict) {
+        let mut pending = Pending::default();
+        for &(entry, need) in seeds {
+            pending.insert(entry, need);
+        }
+        while let Some((entry, need)) = pending.pop() {
+            let weakest = self.weakest(entry, need);
+            if weakest != entry {
+                pending.insert(weakest, need);
+                continue;
             }
-            match e.cause {
-                Cause::Root => return,
-                Cause::Pool(start, length) => {
-                    into.extend_from_slice(&self.pool[start as usize..(start + length) as usize]);
-                    return;
-                }
+            match self.entries[entry as usize].cause {
+                Cause::Root => {}
+                Cause::Join(reason) => self.explain_join(reason, &mut |e, n| pending.insert(e, n), into),
                 Cause::Arc(arc, source) => {
                     let arc = &self.arcs[arc as usize];
                     into.extend(arc.conditions.iter().filter(|&&lit| lit != TRUE));
-                    need -= arc.weight;
-                    entry = source;
+                    pending.insert(source, need - arc.weight);
                 }
             }
+        }
+    }
+
+    /// The oldest entry of the same bound that still is at least `need`.
+    fn weakest(&self, mut entry: u32, need: Ticks) -> u32 {
+        loop {
+            let before = self.entries[entry as usize].previous;
+            if before == u32::MAX || self.entries[before as usize].value < need {
+                return entry;
+            }
+            entry = before;
         }
     }
 
     /// Literals for two opposite bounds that do not fit, of which `slack` may be given away.
     pub(crate) fn explain_sum(&self, a: u32, b: u32, slack: Ticks) -> Conflict {
         let mut conflict = vec![];
-        self.explain_bound(a, self.entries[a as usize].value - slack, &mut conflict);
-        self.explain_bound(b, self.entries[b as usize].value, &mut conflict);
+        let value = |entry: u32| self.entries[entry as usize].value;
+        self.explain_bounds(&[(a, value(a) - slack), (b, value(b))], &mut conflict);
         conflict
     }
 
@@ -124,8 +160,7 @@ impl Engine {
         into.extend(arc.conditions.iter().filter(|&&c| c != TRUE && c != !lit));
         let (a, b) = (self.entries[early as usize].value, self.entries[late as usize].value);
         let slack = a + arc.weight + b - 1;
-        self.explain_bound(early, a - slack, into);
-        self.explain_bound(late, b, into);
+        self.explain_bounds(&[(early, a - slack), (late, b)], into);
     }
 
     /// Literals of the arcs that come round to a node of the chain behind `entry`.

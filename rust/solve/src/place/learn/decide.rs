@@ -25,6 +25,11 @@ impl Memory {
         }
     }
 
+    /// A first preference, far below any conflict.
+    pub(crate) fn prefer(&mut self, variable: usize, weight: f64) {
+        self.activity[variable] = self.activity[variable].max(weight * 1e-3);
+    }
+
     pub(crate) fn bump(&mut self, variable: usize) {
         self.activity[variable] += self.weight;
     }
@@ -74,8 +79,12 @@ impl Model<'_> {
     }
 
     fn overlapping(&self, memory: &Memory) -> Option<Lit> {
+        let finish: Vec<Ticks> = (0..self.engine.nodes()).map(|node| self.finish(node)).collect();
+        let overlap = |pair: &&Pair| {
+            self.start(pair.first) < finish[pair.second] && self.start(pair.second) < finish[pair.first]
+        };
         let mut best: Option<(f64, Ticks, &Pair)> = None;
-        for pair in self.pairs.iter().filter(|pair| self.undecided(pair)) {
+        for pair in self.pairs.iter().filter(overlap).filter(|pair| self.undecided(pair)) {
             let activity = memory.activity(pair.before) + memory.activity(pair.after);
             let start = self.start(pair.first).min(self.start(pair.second));
             let better = |&(a, s, _): &(f64, Ticks, &Pair)| activity > a || (activity >= a && start < s);
@@ -99,8 +108,6 @@ impl Model<'_> {
         !engine.is_true(pair.before)
             && !engine.is_true(pair.after)
             && pair.active.iter().all(|&lit| engine.is_true(lit))
-            && self.start(pair.first) < self.finish(pair.second)
-            && self.start(pair.second) < self.finish(pair.first)
     }
 
     /// Earliest end of a task whose device is known.
@@ -110,7 +117,7 @@ impl Model<'_> {
             let device = self.device(instance.group_of[node]);
             return self.start(node) + instance.times[node][device];
         }
-        let slot = node - instance.ops() - 2;
+        let Some(slot) = node.checked_sub(instance.ops() + 2) else { return self.start(node) };
         let (tensor, to) = (slot / instance.devices, slot % instance.devices);
         let from = self.device(instance.group_of[instance.nets[tensor].producer]);
         self.start(node) + instance.move_ticks(tensor, from, to)

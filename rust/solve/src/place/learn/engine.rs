@@ -2,9 +2,10 @@
 
 use super::clauses::Clauses;
 use super::literal::{Lit, TRUE};
-use super::load::Loads;
+use super::load::{Join, JoinReason, Loads};
 use crate::place::instance::Ticks;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Why a literal is true.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub(crate) enum Reason {
     Arc(u32),
     /// The literals `pool[start..start + length]` hold.
     Pool(u32, u32),
+    /// The task would end a join too late: index into `join_reasons`.
+    Join(u32),
 }
 
 /// Why a bound holds.
@@ -26,8 +29,8 @@ pub(crate) enum Cause {
     Root,
     /// An active arc from the bound of the given entry.
     Arc(u32, u32),
-    /// The literals `pool[start..start + length]` hold.
-    Pool(u32, u32),
+    /// The tasks before a join: index into `join_reasons`.
+    Join(u32),
 }
 
 /// One tightening of one bound.
@@ -59,6 +62,7 @@ struct Mark {
     entries: usize,
     arc_reasons: usize,
     pool: usize,
+    join_reasons: usize,
 }
 
 /// Bound `2v` is the earliest start of node `v`, bound `2v + 1` minus its latest start: both only grow.
@@ -80,6 +84,8 @@ pub(crate) struct Engine {
     pub(crate) guarded: Vec<Vec<u32>>,
     pub(crate) arc_reasons: Vec<(u32, u32, u32)>,
     pub(crate) pool: Vec<Lit>,
+    pub(crate) join_reasons: Vec<JoinReason>,
+    pub(crate) joins: Rc<Vec<Join>>,
     queue: VecDeque<u32>,
     queued: Vec<bool>,
     pub(crate) loads: Loads,
@@ -105,6 +111,8 @@ impl Engine {
             guarded: vec![],
             arc_reasons: vec![],
             pool: vec![],
+            join_reasons: vec![],
+            joins: Rc::default(),
             queue: VecDeque::new(),
             queued: vec![false; 2 * nodes],
             loads: Loads::default(),
@@ -164,16 +172,18 @@ impl Engine {
             entries: self.entries.len(),
             arc_reasons: self.arc_reasons.len(),
             pool: self.pool.len(),
+            join_reasons: self.join_reasons.len(),
         });
         self.assign(lit, Reason::None);
     }
 
     /// Undo everything above `level`, telling `freed` of each literal.
     pub(crate) fn backtrack(&mut self, level: u32, mut freed: impl FnMut(Lit)) {
-        self.queue.drain(..).for_each(|b| self.queued[b as usize] = false);
         if self.level() <= level {
             return;
         }
+        self.queue.drain(..).for_each(|b| self.queued[b as usize] = false);
+        self.loads.settle();
         let mark = self.marks[level as usize];
         self.marks.truncate(level as usize);
         for lit in self.trail.drain(mark.trail..).rev() {
@@ -185,6 +195,7 @@ impl Engine {
         self.head = self.trail.len();
         self.arc_reasons.truncate(mark.arc_reasons);
         self.pool.truncate(mark.pool);
+        self.join_reasons.truncate(mark.join_reasons);
     }
 
     fn restore_bounds(&mut self, keep: usize) {
@@ -212,7 +223,7 @@ impl Engine {
         }
         let depth = match cause {
             Cause::Arc(_, source) => self.entries[source as usize].depth + 1,
-            Cause::Root | Cause::Pool(..) => 0,
+            Cause::Root | Cause::Join(_) => 0,
         };
         let entry = self.entries.len() as u32;
         self.entries.push(Entry { bound, value, previous: self.latest[b], cause, depth });

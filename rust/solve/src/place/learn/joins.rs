@@ -4,13 +4,23 @@ use super::load::{Item, Join};
 use super::model::Model;
 use crate::place::instance::{Instance, NEVER, Ticks};
 use crate::place::reach::Reach;
+use std::rc::Rc;
 
 /// Beyond this many items in all, joins cost more than they prune.
-const MOST_ITEMS: usize = 40_000;
+const MOST_ITEMS: usize = 8_000;
+
+/// Which joins a search reasons with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// At every op where paths meet: for proofs.
+    All,
+    /// At the origin and the end only: for finding plans quickly.
+    Ends,
+}
 
 impl Model<'_> {
-    /// Joins at ops where paths meet, and at the origin and the end for all ops.
-    pub(crate) fn joins(&mut self) {
+    /// Joins at the origin and the end for all ops, and at ops where paths meet.
+    pub(crate) fn joins(&mut self, which: Joins) {
         let instance = self.instance;
         let reach = Reach::new(instance);
         let mut joins = vec![];
@@ -22,7 +32,8 @@ impl Model<'_> {
             let first = edges.first().map(|e| e.op);
             edges.iter().any(|e| Some(e.op) != first)
         };
-        for op in 0..instance.ops() {
+        let inner = if which == Joins::All { instance.ops() } else { 0 };
+        for op in 0..inner {
             for device in 0..instance.devices {
                 if meets(&instance.inputs[op]) {
                     joins.push(self.before(op, Some(op), device, &reach));
@@ -38,9 +49,10 @@ impl Model<'_> {
             items += join.items.len();
             items <= MOST_ITEMS
         });
-        self.engine.loads.joins = joins;
         let variables = self.engine.levels.len();
-        self.engine.loads.index(variables);
+        let bounds = self.engine.bounds.len();
+        self.engine.loads.index(&joins, bounds, variables);
+        self.engine.joins = Rc::new(joins);
     }
 
     /// All ops that may be on `device` and precede `op` (all ops without one).

@@ -1,6 +1,7 @@
 //! The instance as literals, arcs and clauses, for makespans up to a limit.
 
 use super::engine::Engine;
+use super::joins::Joins;
 use super::literal::{Lit, TRUE};
 use super::load::Memory;
 use crate::place::instance::{Instance, Ticks};
@@ -39,7 +40,7 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn new(instance: &'a Instance, limit: Ticks) -> Self {
+    pub(crate) fn new(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
         let transfers =
             if instance.links == Links::Delay { 0 } else { instance.nets.len() * instance.devices };
         let mut model = Self {
@@ -56,7 +57,7 @@ impl<'a> Model<'a> {
         model.op_arcs();
         model.edges();
         model.memory();
-        model.joins();
+        model.joins(joins);
         model.root();
         model.order_pairs();
         model.root();
@@ -100,7 +101,9 @@ impl<'a> Model<'a> {
     }
 
     fn exactly_one(&mut self, choices: &[usize], lits: &mut [Lit]) {
-        choices.iter().for_each(|&d| lits[d] = self.engine.variable());
+        for &d in choices {
+            lits[d] = self.engine.variable();
+        }
         let some: Vec<Lit> = choices.iter().map(|&d| lits[d]).collect();
         self.require(&some);
         for (k, &a) in some.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::analyze::{Analyzer, Lesson};
 use super::decide::Memory;
 use super::engine::{Cause, Conflict, Reason};
+use super::joins::Joins;
 use super::literal::TRUE;
 use super::model::Model;
 use crate::place::instance::{Instance, Ticks};
@@ -45,18 +46,51 @@ pub(crate) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(crate) fn new(instance: &'a Instance, limit: Ticks) -> Self {
-        let model = Model::new(instance, limit);
-        let variables = model.engine.levels.len();
+        Self::with(instance, limit, Joins::All)
+    }
+
+    fn with(instance: &'a Instance, limit: Ticks, joins: Joins) -> Self {
+        let model = Model::new(instance, limit, joins);
+        let memory = preferences(&model, limit);
         Self {
             model,
             limit,
-            memory: Memory::new(variables),
+            memory,
             analyzer: Analyzer::default(),
             conflicts: 0,
             restarts: 0,
             until_restart: RESTART,
             keep: KEEP,
         }
+    }
+
+    /// With the devices of `plan` for all but the `free` groups.
+    pub(crate) fn placed(instance: &'a Instance, limit: Ticks, plan: &Plan, free: &[bool]) -> Self {
+        let mut solver = Self::with(instance, limit, Joins::Ends);
+        for (group, &device) in plan.device.iter().enumerate().filter(|&(group, _)| !free[group]) {
+            let lit = solver.model.on[group][device];
+            solver.model.require(&[lit]);
+        }
+        solver.model.root();
+        solver
+    }
+
+    /// And with the order of `plan` among ops of groups that are not free.
+    pub(crate) fn frozen(instance: &'a Instance, limit: Ticks, plan: &Plan, free: &[bool]) -> Self {
+        let mut solver = Self::placed(instance, limit, plan, free);
+        let kept = |node: usize| node < instance.ops() && !free[instance.group_of[node]];
+        for k in 0..solver.model.pairs.len() {
+            let pair = solver.model.pairs[k];
+            if kept(pair.first) && kept(pair.second) {
+                let first = (plan.start[pair.first], pair.first) < (plan.start[pair.second], pair.second);
+                let lit = if first { pair.before } else { pair.after };
+                if plan.device_of(instance, pair.first) == plan.device_of(instance, pair.second) {
+                    solver.model.require(&[lit]);
+                }
+            }
+        }
+        solver.model.root();
+        solver
     }
 
     /// Plans of this makespan and below are looked for.
@@ -151,11 +185,19 @@ impl<'a> Solver<'a> {
 
     fn accept(&mut self) -> Plan {
         let plan = self.plan();
-        self.restart();
-        self.limit = plan.makespan - 1;
-        let limit = 2 * self.model.end() as u32 + 1;
-        self.model.consistent &= self.model.engine.tighten(limit, 1 - plan.makespan, Cause::Root).is_ok();
+        self.lower_limit(plan.makespan - 1);
         plan
+    }
+
+    /// Look only for plans of at most `limit` from now on; what was learned stays true.
+    pub(crate) fn lower_limit(&mut self, limit: Ticks) {
+        if limit >= self.limit {
+            return;
+        }
+        self.restart();
+        self.limit = limit;
+        let bound = 2 * self.model.end() as u32 + 1;
+        self.model.consistent &= self.model.engine.tighten(bound, -limit, Cause::Root).is_ok();
     }
 
     fn plan(&self) -> Plan {
@@ -189,6 +231,20 @@ impl<'a> Solver<'a> {
         }
         sent
     }
+}
+
+/// Groups with the least slack first.
+fn preferences(model: &Model, limit: Ticks) -> Memory {
+    let mut memory = Memory::new(model.engine.levels.len());
+    for (lits, ops) in model.on.iter().zip(&model.instance.groups) {
+        let slack = |&op: &usize| -model.engine.bounds[2 * op + 1] - model.engine.bounds[2 * op];
+        let least = ops.iter().map(slack).min().unwrap_or(0).max(0);
+        let weight = 1.0 - least as f64 / limit.max(1) as f64;
+        for lit in lits {
+            memory.prefer(lit.variable(), weight);
+        }
+    }
+    memory
 }
 
 /// 1, 1, 2, 1, 1, 2, 4, ... (Luby, Sinclair and Zuckerman 1993).
