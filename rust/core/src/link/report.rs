@@ -7,7 +7,7 @@ use super::design::{Choice, Design};
 use super::driver::Budget;
 use super::eye::{Bench, Eye};
 use super::figures::{Figures, figures};
-use super::response::{Channel, Prepared};
+use super::response::{Channel, Prepared, first_crossing};
 use super::technology::{Published, Reference, Technology, TechnologyError};
 use crate::spec::Sourced;
 use crate::units::{BitsPerSecond, Hertz, JoulesPerBit, Meters, Ohms, Seconds, SquareMeters};
@@ -17,8 +17,6 @@ pub(super) const BUMP_PITCH: Meters = Meters(50e-6);
 /// The limits of the 2017 abstract: loss above -2 dB, crosstalk below -15 dB.
 const LOSS_LIMIT_DB: f64 = -2.0;
 const CROSSTALK_LIMIT_DB: f64 = -15.0;
-/// Up to where the limits are sought.
-const SEARCH_HZ: (f64, f64) = (0.1e9, 200e9);
 
 /// Parts of a total and the total, ready to print.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -365,18 +363,6 @@ pub fn limits(channel: &Channel, reference: Ohms) -> Limits {
         crosstalk_15db_hz: first_crossing(|f| at(f).near_end_db > CROSSTALK_LIMIT_DB),
         crosstalk_sum_15db_hz: first_crossing(|f| at(f).near_end_sum_db > CROSSTALK_LIMIT_DB),
     }
-}
-
-/// The lowest frequency at which a limit is broken: steps of 1 %, then bisection.
-fn first_crossing(broken: impl Fn(f64) -> bool) -> Option<f64> {
-    let steps = std::iter::successors(Some(SEARCH_HZ.0), |f| Some(f * 1.01));
-    let high = steps.take_while(|f| *f <= SEARCH_HZ.1).find(|&f| broken(f))?;
-    let (mut low, mut high) = (high / 1.01, high);
-    for _ in 0..30 {
-        let middle = f64::midpoint(low, high);
-        if broken(middle) { high = middle } else { low = middle }
-    }
-    Some(high)
 }
 
 fn residuals(technology: &Technology) -> Result<Vec<Residual>, TechnologyError> {

@@ -140,3 +140,18 @@ pub fn response(channel: &Channel, frequency: Hertz, z0: Ohms) -> Response {
 fn decibel(power: f64) -> f64 {
     10.0 * power.log10()
 }
+
+/// Up to where the limits are sought.
+const SEARCH_HZ: (f64, f64) = (0.1e9, 200e9);
+
+/// The lowest frequency at which a limit is broken: steps of 1 %, then bisection.
+pub(super) fn first_crossing(broken: impl Fn(f64) -> bool) -> Option<f64> {
+    let steps = std::iter::successors(Some(SEARCH_HZ.0), |f| Some(f * 1.01));
+    let high = steps.take_while(|f| *f <= SEARCH_HZ.1).find(|&f| broken(f))?;
+    let (mut low, mut high) = (high / 1.01, high);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        if broken(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
