@@ -28,9 +28,9 @@ FILE_LINES = 400
 # Modules and packages of python/dielet by floor; those of a floor import their own floor and those below.
 FLOORS = [
     {"_core", "confidence", "errors"},
-    {"convergence", "fabric", "hardware", "model"},
+    {"convergence", "hardware", "model", "technology"},
     {"partition", "placement", "projection"},
-    {"evidence", "export", "fabric_plot", "report"},
+    {"evidence", "export", "link_plot", "report"},
     {"__main__", "cli"},
 ]
 

@@ -179,9 +179,9 @@ def tier(technology_name: str, edge_m: float, **geometry: Any) -> Mapping[str, A
 def fabric_on_wires(text: str) -> _core.Fabric:
     """A fabric from a technology and a geometry, as in `si-if:pitch=4um,layers=2`.
 
-    Keys: pitch, length, layers, width, thickness, height, planes, shielded, and topology, die (area of
-    a device), share (of the die's edge that serves the tier;
-    memory takes the rest, half if left out). Topology and the constants of the library are those of the fabric of that name, or of `si-if`.
+    Keys: pitch, length, layers, width, thickness, height, planes, shielded, and topology, die (area of a
+    device), share (of the die's edge that serves the tier; memory takes the rest, half if left out). Topology
+    and the constants of the library are those of the fabric of that name, or of `si-if`.
 
     >>> fabric_on_wires("si-if:pitch=4um,layers=2").name
     'si-if:pitch=4um,layers=2'

@@ -16,6 +16,7 @@
 
 pub mod benefit;
 pub mod columns;
+pub mod compare;
 pub mod density;
 pub mod design;
 pub mod driver;

@@ -87,7 +87,7 @@ impl Asked {
         let die = self.die.as_ref().map(|given| given.value(&AREA)).transpose()?;
         Ok(Ask {
             choice: self.choice()?,
-            frequencies: link::report::spaced(Hertz(low), Hertz(high), self.frequency_points)?,
+            frequencies: link::response::spaced(Hertz(low), Hertz(high), self.frequency_points)?,
             reference: Ohms(value(&self.reference, &RESISTANCE, 50.0)?),
             die: die.map(SquareMeters),
         })
@@ -244,7 +244,7 @@ pub(crate) fn compare_links<'py>(
 ) -> Result<Bound<'py, PyAny>, Error> {
     let ask = read::<Asked>(asked, Class::Spec, "fabric")?.ask()?;
     let handles: Vec<_> = technologies.iter().map(|technology| &technology.0).collect();
-    let compared = link::report::compare(&handles, against.min(handles.len().saturating_sub(1)), &ask)?;
+    let compared = link::compare::compare(&handles, against.min(handles.len().saturating_sub(1)), &ask)?;
     Ok(pythonize(py, &compared).map_err(PyErr::from)?)
 }
 

@@ -7,8 +7,9 @@ use super::design::{Choice, Design};
 use super::driver::Budget;
 use super::eye::{Bench, Eye};
 use super::figures::{Figures, figures};
-use super::response::{Channel, Prepared};
+use super::response::{Channel, Prepared, first_crossing};
 use super::technology::{Published, Reference, Technology, TechnologyError};
+use crate::spec::Sourced;
 use crate::units::{BitsPerSecond, Hertz, JoulesPerBit, Meters, Ohms, Seconds, SquareMeters};
 
 /// Pitch of interposer bumps, against which finer pitches are counted (40 to 50 um).
@@ -16,11 +17,6 @@ pub(super) const BUMP_PITCH: Meters = Meters(50e-6);
 /// The limits of the 2017 abstract: loss above -2 dB, crosstalk below -15 dB.
 const LOSS_LIMIT_DB: f64 = -2.0;
 const CROSSTALK_LIMIT_DB: f64 = -15.0;
-/// Up to where the limits are sought.
-const SEARCH_HZ: (f64, f64) = (0.1e9, 200e9);
-
-/// Above it the quasi-static picture of a wire is no longer one.
-const FREQUENCY_LIMIT: f64 = 1e12;
 
 /// Parts of a total and the total, ready to print.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -150,22 +146,6 @@ pub struct Ask {
     pub die: Option<SquareMeters>,
 }
 
-/// Frequencies in equal ratios from one to another; both must be positive and in order.
-pub fn spaced(from: Hertz, to: Hertz, points: usize) -> Result<Vec<Hertz>, TechnologyError> {
-    let (low, high) = (from.value(), to.value());
-    if !(low > 0.0 && high >= low && high <= FREQUENCY_LIMIT && points <= 100_000) {
-        return Err(TechnologyError::Range {
-            what: "a frequency range",
-            value: format!("{from} .. {to} in {points} points"),
-            low: "above 0 Hz".to_owned(),
-            high: "1000 GHz and 100000 points".to_owned(),
-            remedy: "give it as in `0.1GHz..100GHz`",
-        });
-    }
-    let step = (high / low).ln() / (points.max(2) - 1) as f64;
-    Ok((0..points).map(|k| Hertz(low * (step * k as f64).exp())).collect())
-}
-
 /// Figures of merit: `(bit/s/mm) / (pJ/bit)` in Gbit, and that over the latency in ns.
 ///
 /// No definition of the group's own figure could be read, so this one is stated: bandwidth per edge over energy per bit.
@@ -180,50 +160,6 @@ pub fn spaced(from: Hertz, to: Hertz, points: usize) -> Result<Vec<Hertz>, Techn
 pub fn merit(density: crate::units::EdgeBandwidth, energy: JoulesPerBit, latency: Seconds) -> (f64, f64) {
     let merit = density.value() / 1e12 / (energy.value() / 1e-12);
     (merit, merit / (latency.value() / 1e-9))
-}
-
-/// A link's figures over those of another; null where either does not state the figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Ratios {
-    pub latency: Option<f64>,
-    pub energy: Option<f64>,
-    pub data_rate: Option<f64>,
-    pub edge_bandwidth: Option<f64>,
-    pub merit: Option<f64>,
-    pub merit_per_latency: Option<f64>,
-}
-
-impl Ratios {
-    /// Of a link over another.
-    pub fn of(link: &Report, other: &Report) -> Self {
-        let over = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
-        let figure = |of: fn(&Report) -> f64| over(Some(of(link)), Some(of(other)));
-        Self {
-            latency: figure(|r| r.latency_s),
-            energy: figure(|r| r.energy_j_per_bit),
-            data_rate: figure(|r| r.data_rate_bit_per_s_per_wire),
-            edge_bandwidth: over(link.edge_bandwidth_bit_per_s_per_m, other.edge_bandwidth_bit_per_s_per_m),
-            merit: over(link.merit, other.merit),
-            merit_per_latency: over(link.merit_per_latency, other.merit_per_latency),
-        }
-    }
-}
-
-/// Reports side by side, and each over that of `against`: a technology takes the geometry where it is offered at it, and
-/// else its own defaults.
-pub fn compare(
-    technologies: &[&Technology],
-    against: usize,
-    ask: &Ask,
-) -> Result<(Vec<Report>, Vec<Ratios>), TechnologyError> {
-    let plain = Ask { choice: Choice::default(), ..ask.clone() };
-    let offered =
-        |technology: &Technology| Design::of(technology, &ask.choice).is_ok_and(|design| design.offered);
-    let one = |technology: &&Technology| report(technology, if offered(technology) { ask } else { &plain });
-    let reports = technologies.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    let ratios = reports.iter().map(|report| Ratios::of(report, &reports[against])).collect();
-    Ok((reports, ratios))
 }
 
 /// All that is known of a technology at a geometry.
@@ -429,23 +365,12 @@ pub fn limits(channel: &Channel, reference: Ohms) -> Limits {
     }
 }
 
-/// The lowest frequency at which a limit is broken: steps of 1 %, then bisection.
-fn first_crossing(broken: impl Fn(f64) -> bool) -> Option<f64> {
-    let steps = std::iter::successors(Some(SEARCH_HZ.0), |f| Some(f * 1.01));
-    let high = steps.take_while(|f| *f <= SEARCH_HZ.1).find(|&f| broken(f))?;
-    let (mut low, mut high) = (high / 1.01, high);
-    for _ in 0..30 {
-        let middle = f64::midpoint(low, high);
-        if broken(middle) { high = middle } else { low = middle }
-    }
-    Some(high)
-}
-
 fn residuals(technology: &Technology) -> Result<Vec<Residual>, TechnologyError> {
     technology.reference.iter().map(|point| residual(technology, point)).collect()
 }
 
-fn residual(technology: &Technology, point: &Reference) -> Result<Residual, TechnologyError> {
+fn residual(technology: &Technology, reference: &Sourced<Reference>) -> Result<Residual, TechnologyError> {
+    let point = &reference.value;
     let choice = Choice { pitch: Some(point.pitch), length: Some(point.length), ..Choice::default() };
     let ours = figures(&Design::of(technology, &choice)?);
     let (latency, energy) = (ours.latency.total(), ours.energy.total());
@@ -459,6 +384,6 @@ fn residual(technology: &Technology, point: &Reference) -> Result<Residual, Tech
         energy_j_per_bit: energy.value(),
         energy_residual: energy / point.energy - 1.0,
         fitted: point.fitted,
-        source: point.source.clone(),
+        source: reference.source.clone(),
     })
 }

@@ -3,6 +3,7 @@
 use num_complex::Complex64;
 
 use super::modes::{Line, Modes};
+use super::technology::TechnologyError;
 use crate::units::{Hertz, Meters, Ohms};
 use crate::wire::{Bus, Dielectric, Geometry, Metal, capacitance};
 
@@ -35,6 +36,25 @@ impl Channel {
     pub fn line(&self) -> Line {
         Line::new(&self.metal, &self.wire, &self.dielectric, self.length)
     }
+}
+
+/// Above it the quasi-static picture of a wire is no longer one.
+const FREQUENCY_LIMIT: f64 = 1e12;
+
+/// Frequencies in equal ratios from one to another; both must be positive and in order.
+pub fn spaced(from: Hertz, to: Hertz, points: usize) -> Result<Vec<Hertz>, TechnologyError> {
+    let (low, high) = (from.value(), to.value());
+    if !(low > 0.0 && high >= low && high <= FREQUENCY_LIMIT && points <= 100_000) {
+        return Err(TechnologyError::Range {
+            what: "a frequency range",
+            value: format!("{from} .. {to} in {points} points"),
+            low: "above 0 Hz".to_owned(),
+            high: "1000 GHz and 100000 points".to_owned(),
+            remedy: "give it as in `0.1GHz..100GHz`",
+        });
+    }
+    let step = (high / low).ln() / (points.max(2) - 1) as f64;
+    Ok((0..points).map(|k| Hertz(low * (step * k as f64).exp())).collect())
 }
 
 /// Magnitudes in dB at one frequency; losses are negative.
@@ -119,4 +139,19 @@ pub fn response(channel: &Channel, frequency: Hertz, z0: Ohms) -> Response {
 
 fn decibel(power: f64) -> f64 {
     10.0 * power.log10()
+}
+
+/// Up to where the limits are sought.
+const SEARCH_HZ: (f64, f64) = (0.1e9, 200e9);
+
+/// The lowest frequency at which a limit is broken: steps of 1 %, then bisection.
+pub(super) fn first_crossing(broken: impl Fn(f64) -> bool) -> Option<f64> {
+    let steps = std::iter::successors(Some(SEARCH_HZ.0), |f| Some(f * 1.01));
+    let high = steps.take_while(|f| *f <= SEARCH_HZ.1).find(|&f| broken(f))?;
+    let (mut low, mut high) = (high / 1.01, high);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        if broken(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{self, Confidence, Sourced, SpecError};
+use crate::spec::{self, Sourced, SpecError};
 use crate::units::{
     ArealBandwidth, BitsPerSecond, BytesPerSecond, EdgeBandwidth, Farads, JoulesPerBit, Meters, OhmMeters,
     Ohms, Seconds, Volts,
@@ -177,10 +177,6 @@ pub struct Reference {
     pub energy: JoulesPerBit,
     /// Whether constants of the file were fitted to it.
     pub fitted: bool,
-    /// Where it was read.
-    pub source: String,
-    /// How it came to be known.
-    pub confidence: Confidence,
 }
 
 /// A packaging technology.
@@ -203,7 +199,7 @@ pub struct Technology {
     pub hop_latency: Option<Sourced<Seconds>>,
     /// Published points of the same link.
     #[serde(default)]
-    pub reference: Vec<Reference>,
+    pub reference: Vec<Sourced<Reference>>,
 }
 
 impl Technology {

@@ -162,7 +162,7 @@ impl Bus {
     /// use dielet_core::{units::Meters, wire::{Bus, Dielectric, Geometry, capacitance}};
     /// let c = capacitance(&Geometry::of_pitch(Meters(4e-6)), &Dielectric::OXIDE);
     /// let bus = Bus::open(&c, 5);
-    /// assert_eq!(bus.matrix[1], -c.coupling.value());
+    /// assert_eq!(bus.matrix[5 + 2], -c.coupling.value()); // row 1, column 2: two inner wires
     /// ```
     pub fn open(wire: &Capacitance, lines: usize) -> Self {
         let at = |row: usize, column: usize| {
