@@ -16,9 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "oracles"))
 from wire_grid import GRID, Array, held_out, matrices  # noqa: E402
 
 DEGREE = 4
-POWERS = [
-    (i, j, k) for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i) for k in range(DEGREE + 1 - i - j)
-]
+POWERS = [(i, j, k) for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i) for k in range(DEGREE + 1 - i - j)]
 
 
 def monomials(grid: Array) -> Array:

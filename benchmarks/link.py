@@ -25,9 +25,7 @@ def main() -> None:
     print(f"{GEOMETRIES} geometries to link figures: {time.process_time() - start:.2f} s (target 2 s)")
     start = time.process_time()
     handle.response(pitch[:SWEPT], length[:SWEPT], np.geomspace(1e8, 1e11, FREQUENCIES))
-    print(
-        f"{SWEPT} geometries at {FREQUENCIES} frequencies: {time.process_time() - start:.2f} s (target 10 s)"
-    )
+    print(f"{SWEPT} geometries at {FREQUENCIES} frequencies: {time.process_time() - start:.2f} s (target 10 s)")
 
 
 if __name__ == "__main__":

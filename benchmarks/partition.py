@@ -12,9 +12,7 @@ import dielet
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder with dnn_partitioning")
     parser.add_argument("--only", default="", help="part of a file name")
     arguments = parser.parse_args()

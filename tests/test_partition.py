@@ -47,9 +47,7 @@ def test_a_chain_is_cut_where_the_loads_are_even():
 
 
 def test_heavy_parameters_are_not_replicated():
-    answer = dielet.partition(
-        layers([4.0, 1.0, 1.0, 2.0], parameters=1e9), levels=(2,), bandwidths_bytes_per_s=(1e9,)
-    )
+    answer = dielet.partition(layers([4.0, 1.0, 1.0, 2.0], parameters=1e9), levels=(2,), bandwidths_bytes_per_s=(1e9,))
     assert [stage.replicas for stage in answer.stages] == [1, 1]
     assert [stage.ops for stage in answer.stages] == [("n0",), ("n1", "n2", "n3")]
 
@@ -75,9 +73,7 @@ def test_infeasible_is_an_answer_with_numbers():
 
 def test_a_time_limit_gives_the_best_so_far_with_a_valid_bound():
     proven = dielet.partition(colours([float(v % 7 + 1) for v in range(60)], accelerators=5))
-    stopped = dielet.partition(
-        colours([float(v % 7 + 1) for v in range(60)], accelerators=5), time_limit_s=0.0
-    )
+    stopped = dielet.partition(colours([float(v % 7 + 1) for v in range(60)], accelerators=5), time_limit_s=0.0)
     if stopped.bottleneck is not None:
         assert stopped.bottleneck >= proven.bottleneck
     assert (stopped.lower_bound or 0.0) <= proven.bottleneck * (1 + 1e-9)
@@ -143,9 +139,7 @@ def test_the_command_prints_one_json_object(tmp_path, capsys):
 
 def test_identical_layers_by_the_hundred_take_no_time():
     start = time.process_time()
-    answer = dielet.partition(
-        layers([1.0] * 400, activation=1e3), levels=(16,), bandwidths_bytes_per_s=(1e9,)
-    )
+    answer = dielet.partition(layers([1.0] * 400, activation=1e3), levels=(16,), bandwidths_bytes_per_s=(1e9,))
     assert answer.status == "optimal"
     assert answer.bottleneck == pytest.approx(25e-3)
     assert time.process_time() - start < 2.0

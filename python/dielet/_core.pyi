@@ -10,15 +10,20 @@ __all__ = [
     "Device",
     "Fabric",
     "Model",
+    "Packaging",
     "System",
+    "Technology",
     "__version__",
     "build_profile",
+    "bus_response",
     "collective_columns",
+    "compare_links",
     "crossover_batch_ratio",
     "crossover_devices",
     "dp_speedup",
     "dp_speedup_limit",
     "dp_speedup_under_hyperbola",
+    "edge_bandwidth",
     "epochs_over_minimum",
     "format_quantity",
     "gemm_time_s",
@@ -27,15 +32,26 @@ __all__ = [
     "hybrid_speedup",
     "op_costs",
     "parse_quantity",
+    "partition_hybrid",
+    "partition_load",
+    "partition_replicas",
+    "perimeter_bandwidth",
+    "pipeline_ends_s",
     "place_check",
     "place_solve",
     "place_training_step",
+    "plan_words",
+    "power_saving",
     "price",
+    "price_columns",
     "required_epochs_ratio",
     "required_mp_speedup",
+    "roofline_gain",
     "serial_plan",
+    "share_needed",
     "stream_time_s",
     "training_time_s",
+    "wire_columns",
     "workers",
 ]
 
@@ -154,7 +170,6 @@ def collective_columns(
     algorithm: str | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...
 
-
 # price
 def serial_plan(model: Model, precision: str) -> dict[str, Any]: ...
 def price(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
@@ -254,16 +269,6 @@ class Technology:
     @property
     def summary(self) -> str: ...
     @property
-    def device(self) -> Device: ...
-    @property
-    def capacity(self) -> int | None: ...
-
-@final
-class Fabric:
-    @staticmethod
-    def from_toml(text: str, origin: str) -> Fabric: ...
-    def to_dict(self) -> dict[str, Any]: ...
-
     def source(self) -> str: ...
     @property
     def has_geometry(self) -> bool: ...
@@ -290,9 +295,7 @@ def bus_response(
     shielded: bool = False,
     reference_ohm: float = 50.0,
 ) -> dict[str, NDArray[np.float64]]: ...
-def edge_bandwidth(
-    pitch_m: float, layers: int, rate_bit_per_s: float, signal_fraction: float = 1.0
-) -> float: ...
+def edge_bandwidth(pitch_m: float, layers: int, rate_bit_per_s: float, signal_fraction: float = 1.0) -> float: ...
 def perimeter_bandwidth(area_m2: float, pitch_m: float, layers: int, rate_bit_per_s: float) -> float: ...
 def power_saving(share: float, old_j_per_bit: float, new_j_per_bit: float) -> float: ...
 def share_needed(saving: float, old_j_per_bit: float, new_j_per_bit: float) -> float: ...
@@ -309,14 +312,3 @@ class Packaging:
     def name(self) -> str: ...
     @property
     def summary(self) -> str: ...
-
-def collective_columns(
-    system: System,
-    operation: str,
-    bytes: NDArray[np.float64],
-    devices: int,
-    size: int,
-    stride: int,
-    placed: bool,
-    algorithm: str | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]: ...

@@ -20,9 +20,7 @@ def register(app: typer.Typer) -> None:
 def fabric(
     technology: Annotated[str | None, typer.Argument(help="A technology, by name or path.")] = None,
     compare: Annotated[str | None, typer.Option(help="Technologies side by side: A,B,...")] = None,
-    against: Annotated[
-        str | None, typer.Option(help="The one that ratios refer to; the last if not given.")
-    ] = None,
+    against: Annotated[str | None, typer.Option(help="The one that ratios refer to; the last if not given.")] = None,
     pitch: Annotated[str | None, typer.Option(help="Wire pitch, as in 10um.")] = None,
     length: Annotated[str | None, typer.Option(help="Wire length, as in 500um.")] = None,
     layers: Annotated[int | None, typer.Option(help="Signal layers.")] = None,
@@ -82,9 +80,7 @@ def wafer(
     power: Annotated[str | None, typer.Option(help="Power of one die.")] = None,
     power_limit: Annotated[str | None, typer.Option(help="What the whole may draw.")] = None,
     regulator_efficiency: Annotated[float | None, typer.Option(help="Output over input power.")] = None,
-    external: Annotated[
-        str | None, typer.Option(help="Data rate of one die off the wafer: 512Gbit/s.")
-    ] = None,
+    external: Annotated[str | None, typer.Option(help="Data rate of one die off the wafer: 512Gbit/s.")] = None,
     layers: Annotated[int | None, typer.Option(help="Metal layers of the substrate.")] = None,
     utilisation: Annotated[float | None, typer.Option(help="Share of a layer that is wire.")] = None,
     pads: Annotated[int | None, typer.Option(help="Pads of a die; one row on its edge if not given.")] = None,
@@ -123,13 +119,9 @@ def wafer(
 
 def codesign(
     model: Annotated[str, typer.Argument(help="A model, by name or path.")],
-    system: Annotated[
-        str, typer.Option(help="Devices; their innermost links are replaced.")
-    ] = "si-if-waferscale-24",
+    system: Annotated[str, typer.Option(help="Devices; their innermost links are replaced.")] = "si-if-waferscale-24",
     technology: Annotated[str, typer.Option(help="A technology with wires.")] = "si-if",
-    pitch: Annotated[
-        str, typer.Option(help="2um,4um,10um or 2um..10um (five steps of equal ratio).")
-    ] = "2um,4um,10um",
+    pitch: Annotated[str, typer.Option(help="2um,4um,10um or 2um..10um (five steps of equal ratio).")] = "2um,4um,10um",
     length: Annotated[str, typer.Option(help="As pitch.")] = "100um,500um",
     layers: Annotated[str, typer.Option(help="1,2 or 1..4.")] = "1,2",
     topology: Annotated[str, typer.Option(help="mesh, torus, ring, switch; several with commas.")] = "mesh",
@@ -301,8 +293,7 @@ def _comparison(answer: Mapping[str, Any]) -> None:
             name,
             _text(row["pitch_m"], "length"),
             _text(row["data_rate_bit_per_s_per_wire"], "bit rate"),
-            _text(row["edge_bandwidth_bit_per_s_per_m"], "bandwidth per edge")
-            + _times(ratio["edge_bandwidth"]),
+            _text(row["edge_bandwidth_bit_per_s_per_m"], "bandwidth per edge") + _times(ratio["edge_bandwidth"]),
             _text(row["energy_j_per_bit"], "energy per bit") + _times(ratio["energy"]),
             _text(row["latency_s"], "time") + _times(ratio["latency"]),
             ("-" if row["merit"] is None else f"{row['merit']:.3g}") + _times(ratio["merit"]),

@@ -28,25 +28,17 @@ def command(
     graph: Annotated[Path, typer.Argument(help="PipeDream graph.txt, Tarnawski et al. JSON or Piper JSON.")],
     devices: Annotated[int | None, typer.Option(min=0, help="Accelerators.")] = None,
     cpus: Annotated[int | None, typer.Option(min=0, help="CPUs (tarnawski).")] = None,
-    convention: Annotated[
-        str | None, typer.Option(help="tarnawski, pipedream or piper; the file decides.")
-    ] = None,
-    contiguous: Annotated[
-        bool, typer.Option("--contiguous/--any", help="Stages follow the order, or not.")
-    ] = True,
+    convention: Annotated[str | None, typer.Option(help="tarnawski, pipedream or piper; the file decides.")] = None,
+    contiguous: Annotated[bool, typer.Option("--contiguous/--any", help="Stages follow the order, or not.")] = True,
     replicate: Annotated[
         bool, typer.Option("--replicate", help="Stages may be replicated (pipedream, piper).")
     ] = False,
     levels: Annotated[str | None, typer.Option(help="Devices of a node, nodes: 8,2.")] = None,
-    bandwidths: Annotated[
-        str | None, typer.Option(help="In a node, between nodes: 20GB/s,3.125GB/s.")
-    ] = None,
+    bandwidths: Annotated[str | None, typer.Option(help="In a node, between nodes: 20GB/s,3.125GB/s.")] = None,
     memory: Annotated[str | None, typer.Option(help="Of a device: 16GiB.")] = None,
     micro_batches: Annotated[int | None, typer.Option(min=1, help="Of a batch (piper).")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds; then the best so far.")] = None,
-    memory_limit: Annotated[
-        str | None, typer.Option(help="Memory of the search: 1GiB; then the best so far.")
-    ] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory of the search: 1GiB; then the best so far.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Cut a graph into pipeline stages so that throughput is highest, with a proof."""

@@ -66,9 +66,7 @@ class Partition:
         if self.bottleneck is None:
             return f"Partition({self.status}: {self.reason})"
         shape = "-".join(_width(stage) for stage in self.stages)
-        return (
-            f"Partition({self.status}, {self.bottleneck:.6g} {self.unit}, {len(self.stages)} stages {shape})"
-        )
+        return f"Partition({self.status}, {self.bottleneck:.6g} {self.unit}, {len(self.stages)} stages {shape})"
 
 
 def _width(stage: Stage) -> str:
@@ -99,9 +97,7 @@ def partition(
     """
     graph = _graph(graph, convention)
     if not contiguous and not isinstance(graph, LoadGraph):
-        raise PlanError(
-            f"non-contiguous stages are defined for convention tarnawski, not for {graph.convention}"
-        )
+        raise PlanError(f"non-contiguous stages are defined for convention tarnawski, not for {graph.convention}")
     limits = {"time_limit_s": time_limit_s, "memory_limit_bytes": memory_limit_bytes}
     start = time.perf_counter()
     match graph:
@@ -162,9 +158,7 @@ def _replicas(
     if bandwidths is None or len(bandwidths) != len(levels) or min(bandwidths) <= 0:
         raise PlanError(f"levels {levels} need as many positive bandwidths, not {bandwidths}")
     if devices is not None and devices != math.prod(levels):
-        raise PlanError(
-            f"levels {levels} make {math.prod(levels)} devices, not {devices}; give either of them"
-        )
+        raise PlanError(f"levels {levels} make {math.prod(levels)} devices, not {devices}; give either of them")
     return _core.partition_replicas(
         graph.columns,
         levels[0],

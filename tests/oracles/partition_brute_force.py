@@ -8,9 +8,7 @@ from functools import cache
 def ideals(n, edges):
     """All sets closed under predecessors, as frozensets."""
     before = [{a for a, b in edges if b == v} for v in range(n)]
-    subsets = (
-        frozenset(chosen) for size in range(n + 1) for chosen in itertools.combinations(range(n), size)
-    )
+    subsets = (frozenset(chosen) for size in range(n + 1) for chosen in itertools.combinations(range(n), size))
     return [chosen for chosen in subsets if all(before[v] <= chosen for v in chosen)]
 
 
@@ -50,9 +48,7 @@ def contracted(graph):  # noqa: C901
             inside = [v for v in ops if label[v] == c]
             time = sum(graph["accelerator"][v] + graph["cpu"][v] for v in inside)
             meets = {(label[u], label[v], art) for u, v, art in order if (label[u] == c) != (label[v] == c)}
-            crosses = any(
-                backward[u] != backward[v] and label[v if backward[u] else u] == c for u, v in edges
-            )
+            crosses = any(backward[u] != backward[v] and label[v if backward[u] else u] == c for u, v in edges)
             if time < 1e-6 and len(meets) == 1 and not crosses:
                 (a, b, _), *_ = meets
                 into = b if a == c else a
@@ -108,9 +104,7 @@ def any_load(graph, accelerators, cpus, memory):
     best = math.inf
     for devices in itertools.product(range(len(kinds)), repeat=len(colours)):
         where = dict(zip(colours, devices, strict=True))
-        parts = [
-            frozenset(v for v, c in enumerate(graph["colour"]) if where[c] == d) for d in range(len(kinds))
-        ]
+        parts = [frozenset(v for v, c in enumerate(graph["colour"]) if where[c] == d) for d in range(len(kinds))]
         worst = max(load(graph, part, kind, memory) for part, kind in zip(parts, kinds, strict=True))
         best = min(best, worst)
     return best

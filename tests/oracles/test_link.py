@@ -24,12 +24,9 @@ def network(length: float, reference: float) -> skrf.Network:
     c = solver.bus_capacitance(w, s, t, h) * EPS
     inductance = solver.MU0 * EPS * np.linalg.inv(c)
     matrices = [
-        s_matrix(c, inductance, resistance(w, t, f), 2 * np.pi * f * 0.001 * c, length, f, reference)
-        for f in FREQUENCY
+        s_matrix(c, inductance, resistance(w, t, f), 2 * np.pi * f * 0.001 * c, length, f, reference) for f in FREQUENCY
     ]
-    return skrf.Network(
-        frequency=skrf.Frequency.from_f(FREQUENCY, unit="hz"), s=np.array(matrices), z0=reference
-    )
+    return skrf.Network(frequency=skrf.Frequency.from_f(FREQUENCY, unit="hz"), s=np.array(matrices), z0=reference)
 
 
 def ours(length: float, reference: float) -> dict[str, np.ndarray]:

@@ -37,9 +37,7 @@ def test_the_solver_meets_a_round_wire_over_a_plane() -> None:
 
 def test_the_solver_meets_parallel_plates_between_two_planes() -> None:
     """Widening a strip adds plate capacitance on both sides; what the rims add stays the same."""
-    wide, narrow = (
-        solver.bus_capacitance(w, 1, 1, 1, both=True, lines=1, per_side=40)[0, 0] for w in (12, 8)
-    )
+    wide, narrow = (solver.bus_capacitance(w, 1, 1, 1, both=True, lines=1, per_side=40)[0, 0] for w in (12, 8))
     assert wide - narrow == pytest.approx(2 * (12 - 8), rel=5e-3)
 
 
@@ -93,9 +91,7 @@ def test_loss_and_crosstalk_of_the_held_out_half_to_30_ghz() -> None:
         for k in np.flatnonzero(held_out(grid))[::3]:
             w, s, t = grid[k]
             scale = 2 * UM / w
-            ours = _core.bus_response(
-                w * scale, s * scale, t * scale, scale, 500e-6, frequency, both_planes=both
-            )
+            ours = _core.bus_response(w * scale, s * scale, t * scale, scale, 500e-6, frequency, both_planes=both)
             oracle = scattering(solved[k] * EPS, EPS, w * scale, t * scale, 500e-6, frequency)
             for key, name in (("insertion_loss_db", "loss"), ("near_end_crosstalk_db", "near")):
                 seen = oracle[name] > -60

@@ -34,9 +34,7 @@ def test_a_passive_bus_gives_back_no_more_than_it_takes(
     power = sum(10 ** (columns[key] / 10) for key in (
         "insertion_loss_db", "near_end_crosstalk_sum_db", "far_end_crosstalk_sum_db"))  # fmt: skip
     assert np.all(power <= 1 + 1e-9)
-    assert columns["near_end_crosstalk_sum_db"] - columns["near_end_crosstalk_db"] == pytest.approx(
-        3.0103, abs=1e-4
-    )
+    assert columns["near_end_crosstalk_sum_db"] - columns["near_end_crosstalk_db"] == pytest.approx(3.0103, abs=1e-4)
 
 
 @settings(deadline=None, max_examples=60)
@@ -60,9 +58,7 @@ def test_capacitance_depends_on_ratios_alone(w: float, s: float, t: float, h: fl
 @given(pitch=pitches, length=lengths)
 def test_shields_quieten_the_bus_and_halve_its_signals(pitch: float, length: float) -> None:
     frequency = {"frequency": 10e9, "frequency_to": 10e9, "frequency_points": 1}
-    plain, quiet = (
-        fabric("si-if", pitch=pitch, length=length, shielded=x, **frequency) for x in (False, True)
-    )
+    plain, quiet = (fabric("si-if", pitch=pitch, length=length, shielded=x, **frequency) for x in (False, True))
     assert quiet["near_end_crosstalk_db"][0] < plain["near_end_crosstalk_db"][0]
     assert quiet["edge_bandwidth_bit_per_s_per_m"] <= plain["edge_bandwidth_bit_per_s_per_m"]
     assert quiet["eye"]["opening"] > plain["eye"]["opening"]

@@ -44,9 +44,7 @@ def link_of_2017() -> Iterator[Row]:
         yield near(1, f"latency {place}", point["published_latency_s"], point["latency_s"], 0.03)
     for point, tolerance in zip(points, (0.05, 0.12), strict=True):
         place = f"{point['length_m']:.1e} m at {point['pitch_m']:.0e} m"
-        yield near(
-            2, f"energy {place}", point["published_energy_j_per_bit"], point["energy_j_per_bit"], tolerance
-        )
+        yield near(2, f"energy {place}", point["published_energy_j_per_bit"], point["energy_j_per_bit"], tolerance)
 
 
 def loss_and_crosstalk() -> Iterator[Row]:
@@ -56,23 +54,17 @@ def loss_and_crosstalk() -> Iterator[Row]:
     to_20 = handle.response(pitch, length, np.geomspace(0.1e9, 20e9, 100))
     at_30 = handle.response(pitch, length, np.array([30e9]))
     yield bounded(3, "worst loss to 20 GHz (dB)", -2, to_20["insertion_loss_db"].min(), above=True)
-    yield bounded(
-        4, "worst near-end crosstalk to 20 GHz (dB)", -15, to_20["near_end_crosstalk_db"].max(), above=False
-    )
+    yield bounded(4, "worst near-end crosstalk to 20 GHz (dB)", -15, to_20["near_end_crosstalk_db"].max(), above=False)
     yield bounded(5, "worst loss at 30 GHz (dB)", -2, at_30["insertion_loss_db"].min(), above=True)
 
 
 def modern_node() -> Iterator[Row]:
     for pitch in ("2um", "4um", "10um"):
         link = fabric("si-if", pitch=pitch, length="500um", frequency_points=0)
-        rate, latency, energy = (
-            link[k] for k in ("data_rate_bit_per_s_per_wire", "latency_s", "energy_j_per_bit")
-        )
+        rate, latency, energy = (link[k] for k in ("data_rate_bit_per_s_per_wire", "latency_s", "energy_j_per_bit"))
         yield bounded(6, f"rate at {pitch} (bit/s)", 10e9, rate * (1 + 1e-9), above=True)
         yield bounded(6, f"latency at {pitch} (s)", 30e-12 * 1.2, latency, above=False)
-        yield near(
-            6, f"energy at {pitch}, of 0.03 to 0.04 pJ/bit", min(max(energy, 0.03e-12), 0.04e-12), energy, 0.2
-        )
+        yield near(6, f"energy at {pitch}, of 0.03 to 0.04 pJ/bit", min(max(energy, 0.03e-12), 0.04e-12), energy, 0.2)
 
 
 def density() -> Iterator[Row]:
@@ -88,9 +80,7 @@ def density() -> Iterator[Row]:
         )
     hpca = _core.perimeter_bandwidth(500e-6, 4e-6, 1, 2.2e9)
     yield near(9, "500 mm2 at 4 um, 2.2 Gbit/s, a layer (B/s)", 6.15e12, hpca, 0.03)
-    yield near(
-        10, "4 um, 4 layers, 3.2 Gbit/s (bit/s/m)", 3200e12, _core.edge_bandwidth(4e-6, 4, 3.2e9), 1e-9
-    )
+    yield near(10, "4 um, 4 layers, 3.2 Gbit/s (bit/s/m)", 3200e12, _core.edge_bandwidth(4e-6, 4, 3.2e9), 1e-9)
 
 
 def bonds_and_power() -> Iterator[Row]:
@@ -112,9 +102,7 @@ def packing() -> Iterator[Row]:
     yield near(14, "12 mm dies on 282 mm, sliding rows", 392, answer["rows"], 0.03)
     clos = wafer("800mm2", gap="100um", substrate="300mmx300mm")
     yield bounded(15, "800 mm2 chips on 300 x 300 mm", 96, clos["limits"]["grid"], above=True)
-    yield near(
-        15, "silicon share of 96 of them", 0.853, 96 * clos["die_area_m2"] / clos["substrate_area_m2"], 0.001
-    )
+    yield near(15, "silicon share of 96 of them", 0.853, 96 * clos["die_area_m2"] / clos["substrate_area_m2"], 0.001)
     npus = wafer("1314mm2", power="700W", power_limit="15kW", regulator_efficiency=1.0)
     yield near(16, "NPUs by power", 21, npus["limits"]["power"], 0)
     yield near(16, "NPUs in a mesh", 20, math.prod(npus["mesh"]), 0)
@@ -145,9 +133,7 @@ def test_the_seventeen_rows_hold() -> None:
     print()
     for row in rows:
         verdict = "holds" if row.holds else "FAILS"
-        print(
-            f"{row.number:2d}  {row.what:48s} {row.claimed:12.5g} {row.ours:12.5g}  {row.rule:16s} {verdict}"
-        )
+        print(f"{row.number:2d}  {row.what:48s} {row.claimed:12.5g} {row.ours:12.5g}  {row.rule:16s} {verdict}")
     assert {row.number for row in rows} == set(range(1, 18))
     assert not [row for row in rows if not row.holds]
 

@@ -72,9 +72,7 @@ def read(path: str | Path) -> Graph:
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
     except (KeyError, TypeError, IndexError) as error:
-        raise ModelError(
-            f"{path}: {type(error).__name__} {error}; a field is missing or misplaced"
-        ) from error
+        raise ModelError(f"{path}: {type(error).__name__} {error}; a field is missing or misplaced") from error
 
 
 def parse(text: str) -> Graph:
@@ -89,9 +87,7 @@ def parse(text: str) -> Graph:
         return _load_graph(content)
     if any("TMPCs" in node for node in content.get("nodes", [])):
         return _hybrid_graph(content)
-    raise ModelError(
-        "a JSON graph has `maxFPGAs` (Tarnawski et al.) or nodes with `TMPCs` (Piper); this has neither"
-    )
+    raise ModelError("a JSON graph has `maxFPGAs` (Tarnawski et al.) or nodes with `TMPCs` (Piper); this has neither")
 
 
 def _index(nodes: list[Json]) -> dict[Any, int]:
@@ -117,9 +113,7 @@ def _load_graph(content: Json) -> LoadGraph:
         source, sink = _ends(edge, index)
         cost = transfer.setdefault(source, float(edge["cost"]))
         if abs(cost - edge["cost"]) > 1e-6:  # the format's own tolerance
-            raise ModelError(
-                f"edges out of node {edge['sourceId']} cost {cost} and {edge['cost']}; they must be equal"
-            )
+            raise ModelError(f"edges out of node {edge['sourceId']} cost {cost} and {edge['cost']}; they must be equal")
         edges.append((source, sink))
     colours: dict[object, int] = {}
     columns = {
@@ -129,8 +123,7 @@ def _load_graph(content: Json) -> LoadGraph:
         "backward": [bool(node["isBackwardNode"]) for node in nodes],
         # A node without a colour is a class of its own.
         "colour": [
-            colours.setdefault(node.get("colorClass", ("own", at)), len(colours))
-            for at, node in enumerate(nodes)
+            colours.setdefault(node.get("colorClass", ("own", at)), len(colours)) for at, node in enumerate(nodes)
         ],
         "supported": [bool(node["supportedOnFpga"]) for node in nodes],
         "transfer": [transfer.get(at, 0.0) for at in range(len(nodes))],
@@ -155,9 +148,7 @@ def _replica_graph(text: str) -> ReplicaGraph:
         elif len(parts) >= 3:
             nodes[parts[0]] = (parts[1], _fields(parts[2], number))
         else:
-            raise ModelError(
-                f"line {number}: neither `id -- name -- fields` nor an indented `source -- sink`"
-            )
+            raise ModelError(f"line {number}: neither `id -- name -- fields` nor an indented `source -- sink`")
     return _without_ends(nodes, edges)
 
 
@@ -178,9 +169,7 @@ def _amount(text: str, line: int) -> float:
         raise ModelError(f"line {line}: `{text}` is not a number") from error
 
 
-def _without_ends(
-    nodes: dict[str, tuple[str, dict[str, float]]], edges: list[tuple[str, str]]
-) -> ReplicaGraph:
+def _without_ends(nodes: dict[str, tuple[str, dict[str, float]]], edges: list[tuple[str, str]]) -> ReplicaGraph:
     """Drops what the planner drops: sources named ``Input*``, then sinks named ``__getitem__*``."""
     unknown = [end for edge in edges for end in edge if end not in nodes]
     if unknown:
@@ -189,9 +178,7 @@ def _without_ends(
     inputs = {node for node, (name, _) in nodes.items() if name.startswith("Input") and node not in sinks}
     edges = [edge for edge in edges if edge[0] not in inputs]
     sources = {source for source, _ in edges}
-    items = {
-        node for node, (name, _) in nodes.items() if name.startswith("__getitem__") and node not in sources
-    }
+    items = {node for node, (name, _) in nodes.items() if name.startswith("__getitem__") and node not in sources}
     kept = [node for node in nodes if node not in inputs | items]
     at = {node: position for position, node in enumerate(kept)}
     fields = [nodes[node][1] for node in kept]
