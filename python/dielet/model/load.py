@@ -58,8 +58,13 @@ def _from_file(name: str, batch: int | None) -> Tree:
     if not path.is_file():
         raise ModelError(_unknown(name))
     text = read_text(path)
-    tree = _own_format(path, text)
-    return tree if tree is not None else measured.from_text(text, path, batch)
+    try:
+        tree = _own_format(path, text)
+        return tree if tree is not None else measured.from_text(text, path, batch)
+    except (FileError, ModelError) as error:
+        # The reader of a format knows what is wrong, not in which file.
+        named = str(error) if path.name in str(error) else f"`{path}`: {error}"
+        raise type(error)(named) from None
 
 
 def _unknown(name: str) -> str:

@@ -64,6 +64,9 @@ impl Cover<'_> {
 /// in part, and whole. Infinite if they cannot free that much.
 pub fn greedy(items: impl Iterator<Item = Item>, mut excess: f64) -> (f64, f64) {
     let mut time = 0.0;
+    if excess <= 0.0 {
+        return (time, time);
+    }
     for item in items {
         if item.memory >= excess {
             return (time + item.time * excess / item.memory, time + item.time);
