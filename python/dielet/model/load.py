@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,17 @@ def load_model(name_or_path: str | Path, sequence: int | None = None, batch: int
     elif name in measured.names():
         tree = measured.packaged(name)
     else:
-        tree = _from_file(name, batch)
+        return _named_in_faults(name, lambda: Model.from_dict(_at_sequence(_from_file(name, batch), sequence)))
     return Model.from_dict(_at_sequence(tree, sequence))
+
+
+def _named_in_faults(name: str, load: Callable[[], Model]) -> Model:
+    """Whatever reads a file knows what is wrong in it, not always in which."""
+    try:
+        return load()
+    except (FileError, ModelError) as error:
+        text = str(error)
+        raise type(error)(text if name in text else f"`{name}`: {text}") from None
 
 
 def _at_sequence(tree: Tree, sequence: int | None) -> Tree:
@@ -58,13 +68,8 @@ def _from_file(name: str, batch: int | None) -> Tree:
     if not path.is_file():
         raise ModelError(_unknown(name))
     text = read_text(path)
-    try:
-        tree = _own_format(path, text)
-        return tree if tree is not None else measured.from_text(text, path, batch)
-    except (FileError, ModelError) as error:
-        # The reader of a format knows what is wrong, not in which file.
-        named = str(error) if path.name in str(error) else f"`{path}`: {error}"
-        raise type(error)(named) from None
+    tree = _own_format(path, text)
+    return tree if tree is not None else measured.from_text(text, path, batch)
 
 
 def _unknown(name: str) -> str:
