@@ -29,7 +29,7 @@ FILE_LINES = 400
 FLOORS = [
     {"_core", "confidence", "errors"},
     {"convergence", "hardware", "model", "technology"},
-    {"partition", "placement", "projection"},
+    {"partitioning", "placement", "projection"},
     {"evidence", "export", "link_plot", "report"},
     {"__main__", "cli"},
 ]

@@ -6,6 +6,7 @@ import math
 import networkx as nx
 import pytest
 
+import dielet
 from dielet import _core
 from dielet.errors import FileError, ModelError, PlanError
 from dielet.model.taskgraph import read_taskgraph
@@ -174,3 +175,17 @@ def test_a_graph_too_large_is_refused_at_once():
 def test_an_infinite_bandwidth_leaves_the_latency():
     answer = place(diamond(), 2, bandwidth_bytes_per_s=math.inf, latency_s=0.25)
     assert answer.makespan_s == 3.25
+
+
+def test_a_model_is_placed_on_the_devices_of_a_system():
+    answer = dielet.place("alexnet", devices=2, system="dgx1-v100", precision="fp32", time_limit_s=5)
+    assert answer.status in {"optimal", "feasible"}
+    assert answer.lower_bound_s <= answer.makespan_s <= answer.serial_s
+    alone = dielet.place("alexnet", devices=1, system="dgx1-v100", precision="fp32")
+    assert alone.makespan_s == pytest.approx(answer.serial_s)
+    assert "dgx1-v100" in answer.notes[0]
+
+
+def test_a_model_without_a_machine_has_no_times():
+    with pytest.raises(dielet.PlanError, match="give a system"):
+        dielet.place(dielet.load_model("alexnet"), devices=2)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dielet.convergence import Curve, curve_names, load_curve
     from dielet.hardware.system import Fabric, fabric_names, load_fabric, load_system, system_names
     from dielet.model import load_model, model_names
-    from dielet.partition import Partition, partition
+    from dielet.partitioning import Partition, partition
     from dielet.placement import Placement, place
     from dielet.projection import Answer, Priced
     from dielet.projection.columns import price_columns
@@ -24,7 +24,7 @@ _HOMES = {
     "Curve": "convergence",
     "Fabric": "hardware.system",
     "Placement": "placement",
-    "Partition": "partition",
+    "Partition": "partitioning",
     "Priced": "projection",
     "compare": "technology",
     "curve_names": "convergence",
@@ -36,7 +36,7 @@ _HOMES = {
     "load_system": "hardware.system",
     "model_names": "model",
     "place": "placement",
-    "partition": "partition",
+    "partition": "partitioning",
     "plan": "projection",
     "price": "projection",
     "price_columns": "projection.columns",

@@ -38,6 +38,7 @@ __all__ = [
     "perimeter_bandwidth",
     "pipeline_ends_s",
     "place_check",
+    "place_model",
     "place_solve",
     "place_training_step",
     "plan_words",
@@ -202,6 +203,7 @@ def partition_hybrid(
 
 # place
 def place_solve(problem: dict[str, Any], time_limit_s: float | None = None) -> dict[str, Any]: ...
+def place_model(model: Model, system: System, plan: Mapping[str, Any]) -> dict[str, Any]: ...
 def place_check(problem: dict[str, Any], schedule: dict[str, Any]) -> float: ...
 def place_training_step(
     ops: list[dict[str, Any]], tensors: list[dict[str, Any]]

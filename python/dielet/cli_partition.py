@@ -12,7 +12,7 @@ from dielet.errors import PlanError
 if TYPE_CHECKING:
     from rich.progress_bar import ProgressBar
 
-    from dielet.partition import Partition, Stage
+    from dielet.partitioning import Partition, Stage
 
 INTERRUPTED = 130
 BAR = 40
@@ -42,7 +42,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Cut a graph into pipeline stages so that throughput is highest, with a proof."""
-    from dielet.partition import partition
+    from dielet.partitioning import partition
 
     answer = partition(
         graph,

@@ -22,8 +22,13 @@ def register(app: typer.Typer) -> None:
 
 
 def place(
-    graph: Annotated[str, typer.Argument(help="A task graph file (FILE#k for one of a list).")],
+    graph: Annotated[str, typer.Argument(help="A task graph file (FILE#k of a list); with --system a model.")],
     devices: Annotated[int | None, typer.Option(help="Number of devices.")] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Place a model on devices of this system: a name or a file.")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="Of a model: fp32, mixed, bf16 or fp8.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Samples of a model per step.")] = None,
     bandwidth: Annotated[str | None, typer.Option(help="Of a link in one direction, as 50GB/s or inf.")] = None,
     latency: Annotated[str | None, typer.Option(help="Of a transfer, as 10us.")] = None,
     links: Annotated[str | None, typer.Option(help="delay, serial or port.")] = None,
@@ -45,6 +50,9 @@ def place(
     answer = solve(
         graph,
         devices,
+        system=system,
+        precision=precision,
+        batch=batch,
         bandwidth_bytes_per_s=_quantity(bandwidth, "bandwidth"),
         latency_s=_quantity(latency, "time"),
         links=_links(links),

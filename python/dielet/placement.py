@@ -21,8 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dielet import _core
+from dielet._core import Model, System
 from dielet.errors import PlanError
+from dielet.hardware.system import load_system
+from dielet.model import load_model
 from dielet.model.taskgraph import TaskGraph, TaskOp, TaskTensor, read_taskgraph
+from dielet.projection.request import precision_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -125,9 +129,12 @@ def _renamed(transfer: dict[str, Any]) -> dict[str, Any]:
 
 
 def place(
-    graph: str | Path | TaskGraph | nx.DiGraph,
+    graph: str | Path | TaskGraph | nx.DiGraph | Model,
     devices: int | None = None,
     *,
+    system: str | Path | System | None = None,
+    precision: str | None = None,
+    batch: int | None = None,
     bandwidth_bytes_per_s: float | None = None,
     latency_s: float | None = None,
     links: Links | None = None,
@@ -143,7 +150,17 @@ def place(
     A graph with backward times is placed as a training step, its backward the mirror of its forward.
     ``as_given`` takes graphs of Tarnawski et al. as they are in the file. Files that state transfer times
     need neither bandwidth nor latency, and are read as pure delays unless ``links`` says otherwise.
+
+    A model (an object or a name of the package) is placed as a training step of ``batch`` samples on the first
+    devices of a ``system``, which gives times, memory and links; what else is given takes their place.
     """
+    if system is not None:
+        machine = load_system(system) if not isinstance(system, System) else system
+        tasks, problem = _of_model(graph, machine, devices or 2, precision, batch)
+        problem |= _given(problem, links, overlap, memory_bytes, bandwidth_bytes_per_s, latency_s)
+        return _placement(tasks, problem, _core.place_solve(problem, time_limit_s))
+    if isinstance(graph, Model):
+        raise PlanError(f"model `{graph.name}` has no times without a machine: give a system")
     tasks = read_taskgraph(graph, as_given).without(drop)
     if forward_only:
         tasks = tasks.forward_only()
@@ -157,6 +174,45 @@ def place(
         memory_bytes=memory_bytes,
     )
     return _placement(tasks, problem, _core.place_solve(problem, time_limit_s))
+
+
+def _of_model(
+    graph: Any, system: System, devices: int, precision: str | None, batch: int | None
+) -> tuple[TaskGraph, dict[str, Any]]:
+    """A model on a system as the solver takes it, and what its answer needs to know of it."""
+    if devices < 1:
+        raise PlanError(f"{devices} devices given; place needs at least 1")
+    model = graph if isinstance(graph, Model) else load_model(graph)
+    plan = _core.serial_plan(model, precision_of(model, system, precision))
+    samples = batch or model.worker_batch
+    verdict = _core.place_model(model, system, plan | {"placed": devices, "micro_batch": samples, "batch": samples})
+    if verdict.pop("status") == "infeasible":
+        raise PlanError(f"`{model.name}` cannot be placed: {verdict['reason']}; nearest: {verdict['nearest']}")
+    note = (
+        f"{samples} samples in {plan['precision']} on {devices} devices of {system.name}; links as the system has them"
+    )
+    return TaskGraph(source=model.name, ops=(), tensors=(), devices=devices, notes=(note,)), verdict
+
+
+def _given(
+    problem: dict[str, Any],
+    links: Links | None,
+    overlap: bool,
+    memory: float | None,
+    bandwidth: float | None,
+    latency: float | None,
+) -> dict[str, Any]:
+    """What the caller puts in the place of the system's."""
+    count = len(problem["memory_bytes"])
+    given: dict[str, Any] = {"overlap": overlap}
+    if links is not None:
+        given["links"] = links
+    if memory is not None:
+        given["memory_bytes"] = [memory] * count
+    for name, value in (("bandwidth_bytes_per_s", bandwidth), ("latency_s", latency)):
+        if value is not None:
+            given[name] = [[value] * count for _ in range(count)]
+    return given
 
 
 def placement_problem(

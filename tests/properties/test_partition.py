@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dielet.model.partition_input import HybridGraph, LoadGraph, ReplicaGraph
-from dielet.partition import partition
+from dielet.partitioning import partition
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
 import partition_brute_force as oracle

@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use super::pipeline::pipeline_ends_s;
     #[pymodule_export]
-    use super::place::{place_check, place_solve, place_training_step};
+    use super::place::{place_check, place_model, place_solve, place_training_step};
     #[pymodule_export]
     use super::plan::workers_py;
     #[pymodule_export]

@@ -1,8 +1,10 @@
 //! Placement: dict in, dict out.
 
+use dielet_core::plan::Plan;
 use dielet_solve::place::{
     self, Answer, CriticalPath, ForwardOp, Options, Placed, Problem, Schedule, Tensor,
 };
+use dielet_solve::plan::placement_problem;
 use dielet_solve::proof::{Proof, Stop};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -11,6 +13,9 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use crate::error::{Class, Error, read};
+use crate::model::Model;
+use crate::price::Verdict;
+use crate::system::System;
 
 #[derive(Serialize)]
 struct Outcome {
@@ -102,4 +107,17 @@ pub(crate) fn place_training_step<'py>(
     let ops: Vec<ForwardOp> = read(ops, Class::Model, "ops")?;
     let tensors: Vec<Tensor> = read(tensors, Class::Model, "tensors")?;
     Ok(pythonize(py, &place::training_step(&ops, &tensors)).map_err(PyErr::from)?)
+}
+
+/// The problem of placing the ops of a model on the `placed` devices of a plan, or why the plan cannot run.
+#[pyfunction]
+pub(crate) fn place_model<'py>(
+    py: Python<'py>,
+    model: &Model,
+    system: &System,
+    plan: &Bound<'py, PyAny>,
+) -> Result<Bound<'py, PyAny>, Error> {
+    let plan: Plan = read(plan, Class::Plan, "plan")?;
+    let verdict = py.detach(|| Verdict::from(placement_problem(&model.0, &system.0, &plan)));
+    Ok(pythonize(py, &verdict).map_err(PyErr::from)?)
 }

@@ -25,6 +25,7 @@ use rayon::prelude::*;
 pub use candidate::{Kind, candidates, relaxations};
 pub use columns::{PriceColumns, price_columns};
 pub use field::{FIELDS, Field, FieldColumn, FieldError};
+pub use placed::placement_problem;
 pub use price::{OpColumns, op_costs, price};
 pub use table::{Quote, Table};
 

@@ -8,6 +8,7 @@ use dielet_core::op::{OpCost, OpPricer};
 use dielet_core::parameters::Parameters;
 use dielet_core::plan::Plan;
 use dielet_core::reduction::{BUCKET, Bucket};
+use dielet_core::step::check;
 use dielet_core::system::System;
 use dielet_core::travel::{Groups, travel};
 use dielet_core::units::{Bytes, Flops, Seconds};
@@ -64,6 +65,14 @@ pub(super) fn worker(
     Ok(Worker::new(contents, course, [flops, Flops::ZERO], traffic))
 }
 
+/// The problem of placing a model's ops on the `plan.placed` devices of one worker, for any solver; a training step.
+pub fn placement_problem(model: &Model, system: &System, plan: &Plan) -> Result<Problem, Infeasible> {
+    let unit = check(model, system, plan)?;
+    let groups = Groups::new(system, plan);
+    let costs = costs(model, system, &unit, plan, &groups);
+    Ok(problem(model, system, plan, &groups, &costs))
+}
+
 fn problem(model: &Model, system: &System, plan: &Plan, groups: &Groups, costs: &[Placed]) -> Problem {
     let devices = plan.placed as usize;
     let bytes = plan.precision.bytes();
@@ -82,9 +91,12 @@ fn problem(model: &Model, system: &System, plan: &Plan, groups: &Groups, costs: 
         })
         .collect();
     let (ops, tensors) = training_step(&forward, &tensors(model, costs));
-    let link = |bytes| travel(groups.placed.as_deref(), Operation::PointToPoint, bytes);
-    let latency = link(Bytes(1.0)).seconds.value();
-    let bandwidth = PROBE.value() / (link(PROBE).seconds.value() - latency);
+    let link = |bytes| travel(groups.placed.as_deref(), Operation::PointToPoint, bytes).seconds.value();
+    // One device sends nothing: any link would do.
+    let (latency, bandwidth) = match devices {
+        1 => (0.0, f64::INFINITY),
+        _ => (link(Bytes(1.0)), PROBE.value() / (link(PROBE) - link(Bytes(1.0)))),
+    };
     Problem {
         memory_bytes: vec![system.device.memory.value.value(); devices],
         ops,

@@ -12,11 +12,9 @@ Partition(optimal, 0.006 s, 4 stages 1-1-1-1)
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dielet import _core
@@ -221,13 +219,3 @@ def _stage(ids: tuple[str, ...], stage: dict[str, Any]) -> Stage:
         load=stage["load"],
         memory_bytes=stage["memory_bytes"],
     )
-
-
-class _Verb(ModuleType):
-    """A module that can be called: an import puts it where ``dielet.partition`` looks for the function."""
-
-    def __call__(self, *arguments: Any, **options: Any) -> Partition:
-        return partition(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _Verb
