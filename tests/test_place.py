@@ -180,7 +180,7 @@ def test_an_infinite_bandwidth_leaves_the_latency():
 def test_a_model_is_placed_on_the_devices_of_a_system():
     answer = dielet.place("alexnet", devices=2, system="dgx1-v100", precision="fp32", time_limit_s=5)
     assert answer.status in {"optimal", "feasible"}
-    assert answer.lower_bound_s <= answer.makespan_s <= answer.serial_s
+    assert answer.lower_bound_s <= answer.makespan_s <= answer.serial_s * (1 + 1e-12)
     alone = dielet.place("alexnet", devices=1, system="dgx1-v100", precision="fp32")
     assert alone.makespan_s == pytest.approx(answer.serial_s)
     assert "dgx1-v100" in answer.notes[0]
