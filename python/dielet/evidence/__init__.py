@@ -1,5 +1,6 @@
 """Published claims with source and context, and what our own result says of each."""
 
+from . import link_checks
 from .checks import CHECKS, Unavailable, check
 from .claim import Claim, load_claims
 from .page import html_page
@@ -13,6 +14,7 @@ __all__ = [
     "check",
     "html_page",
     "judge",
+    "link_checks",
     "load_claims",
     "run_claims",
 ]
