@@ -14,7 +14,7 @@ _SPEC = importlib.util.spec_from_file_location("place_cp_sat", Path(__file__).wi
 cp_sat = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(cp_sat)
 
-GRAPHS = int(os.environ.get("DIELET_CP_SAT_GRAPHS", "24"))
+GRAPHS = int(os.environ.get("DIELET_CP_SAT_GRAPHS", "200"))
 
 
 def random_problem(seed):

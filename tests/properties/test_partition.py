@@ -14,7 +14,7 @@ from dielet.partitioning import partition
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
 import partition_brute_force as oracle
 
-SIZE = 7
+SIZE = 9
 whole = st.integers(0, 12).map(float)
 
 

@@ -76,14 +76,14 @@ def solve(problem):
     return makespan
 
 
-@settings(max_examples=400, deadline=None)
-@given(problems(most_ops=5))
+@settings(max_examples=2000, deadline=None)
+@given(problems(most_ops=6))
 def test_equals_brute_force(problem):
     assert solve(problem) == pytest.approx(brute_force.smallest_makespan(problem), rel=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
-@given(problems(most_ops=3, training=True))
+@settings(max_examples=1000, deadline=None)
+@given(problems(most_ops=4, training=True))
 def test_training_steps_equal_brute_force(problem):
     assert solve(problem) == pytest.approx(brute_force.smallest_makespan(problem), rel=1e-9)
 
