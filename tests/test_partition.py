@@ -143,3 +143,8 @@ def test_identical_layers_by_the_hundred_take_no_time():
     assert answer.status == "optimal"
     assert answer.bottleneck == pytest.approx(25e-3)
     assert time.process_time() - start < 2.0
+
+
+def test_memory_is_refused_where_the_convention_has_none():
+    with pytest.raises(dielet.PlanError, match="memory is no part"):
+        dielet.partition(layers([1.0, 1.0]), levels=(2,), bandwidths_bytes_per_s=(1e9,), memory_bytes=1e9)

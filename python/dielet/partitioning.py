@@ -96,6 +96,8 @@ def partition(
     graph = _graph(graph, convention)
     if not contiguous and not isinstance(graph, LoadGraph):
         raise PlanError(f"non-contiguous stages are defined for convention tarnawski, not for {graph.convention}")
+    if memory_bytes is not None and isinstance(graph, ReplicaGraph):
+        raise PlanError("memory is no part of convention pipedream here: leave it out, or use another convention")
     limits = {"time_limit_s": time_limit_s, "memory_limit_bytes": memory_limit_bytes}
     start = time.perf_counter()
     match graph:
