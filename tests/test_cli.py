@@ -99,6 +99,10 @@ def test_version_tells_the_build_profile():
         ([*PLAN, "--devices", "8", "--csv", "/no/such/folder/x.csv"], "no folder"),
         (["price", "gnmt", "--system", "dgx1-v100", "--devices", "6", "--dp", "4"], "contradict"),
         (["show", "gmnt"], "did you mean"),
+        (["place", "alexnet", "--system", "dgx1-v100", "--devices", "99999999"], "at most 64"),
+        (["place", "alexnet", "--system", "dgx1-v100", "--devices", "0"], "at least 1"),
+        (["codesign", "gnmt", "--pitch", "2um..1um"], "empty range"),
+        (["fabric", "si-if", "--pitch", "10"], "has no unit: write the length"),
     ],
 )
 def test_a_fault_is_one_line_and_exit_code_2(arguments, says):

@@ -148,3 +148,9 @@ def test_identical_layers_by_the_hundred_take_no_time():
 def test_memory_is_refused_where_the_convention_has_none():
     with pytest.raises(dielet.PlanError, match="memory is no part"):
         dielet.partition(layers([1.0, 1.0]), levels=(2,), bandwidths_bytes_per_s=(1e9,), memory_bytes=1e9)
+
+
+def test_an_empty_file_says_so(tmp_path):
+    (tmp_path / "empty.json").touch()
+    with pytest.raises(dielet.FileError, match="is empty"):
+        dielet.partition(tmp_path / "empty.json")

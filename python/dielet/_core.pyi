@@ -39,6 +39,7 @@ __all__ = [
     "pipeline_ends_s",
     "place_check",
     "place_model",
+    "place_most_devices",
     "place_solve",
     "place_training_step",
     "plan_words",
@@ -58,6 +59,7 @@ __all__ = [
 
 __version__: Final[str]
 build_profile: Final[str]
+place_most_devices: Final[int]
 
 # model
 @final

@@ -154,6 +154,8 @@ def _lengths(text: str) -> list[float]:
     import numpy as np
 
     ends = parse_quantity(low, "length"), parse_quantity(high, "length")
+    if not 0 < ends[0] <= ends[1]:
+        raise SpecError(f"`{text}` is an empty range: give the smaller length first, above 0, as in 2um..10um")
     return [float(value) for value in np.geomspace(*ends, 5)]
 
 

@@ -156,7 +156,7 @@ def place(
     """
     if system is not None:
         machine = load_system(system) if not isinstance(system, System) else system
-        tasks, problem = _of_model(graph, machine, devices or 2, precision, batch)
+        tasks, problem = _of_model(graph, machine, 2 if devices is None else devices, precision, batch)
         problem |= _given(problem, links, overlap, memory_bytes, bandwidth_bytes_per_s, latency_s)
         return _placement(tasks, problem, _core.place_solve(problem, time_limit_s))
     if isinstance(graph, Model):
@@ -180,8 +180,7 @@ def _of_model(
     graph: Any, system: System, devices: int, precision: str | None, batch: int | None
 ) -> tuple[TaskGraph, dict[str, Any]]:
     """A model on a system as the solver takes it, and what its answer needs to know of it."""
-    if devices < 1:
-        raise PlanError(f"{devices} devices given; place needs at least 1")
+    _checked_count(devices)
     model = graph if isinstance(graph, Model) else load_model(graph)
     plan = _core.serial_plan(model, precision_of(model, system, precision))
     samples = batch or model.worker_batch
@@ -252,8 +251,16 @@ def _device_count(tasks: TaskGraph, devices: int | None) -> int:
     count = devices if devices is not None else tasks.devices
     if count is None:
         raise PlanError(f"{tasks.source}: give the number of devices; the graph does not state it")
+    return _checked_count(count)
+
+
+def _checked_count(count: int) -> int:
+    """Refused before a matrix of links is laid out for it."""
+    most = _core.place_most_devices
     if count < 1:
         raise PlanError(f"{count} devices given; place needs at least 1")
+    if count > most:
+        raise PlanError(f"{count} devices given; place handles at most {most}, use `dielet plan` or `dielet partition`")
     return count
 
 

@@ -67,6 +67,8 @@ def read(path: str | Path) -> Graph:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read graph `{path}`: {error}") from error
+    if not text.strip():
+        raise FileError(f"graph `{path}` is empty; give PipeDream graph.txt, Tarnawski or Piper JSON")
     try:
         return parse(text)
     except ModelError as error:

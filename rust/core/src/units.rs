@@ -23,7 +23,7 @@ pub enum QuantityError {
         example: String,
     },
     /// The number stands alone.
-    #[error("`{text}` has no unit: write a {what} as in `{example}`")]
+    #[error("`{text}` has no unit: write the {what} as in `{example}`")]
     NoUnit {
         /// The text as given.
         text: String,
@@ -45,7 +45,7 @@ pub enum QuantityError {
         known: String,
     },
     /// The value is negative, infinite or not a number.
-    #[error("`{text}` is out of range: a {what} must be finite and not negative")]
+    #[error("`{text}` is out of range: the {what} must be finite and not negative")]
     Range {
         /// The text as given.
         text: String,
@@ -309,7 +309,7 @@ mod tests {
             assert!(LENGTH.parse(bad).is_err(), "{bad}");
         }
         let message = TIME.parse("10").unwrap_err().to_string();
-        assert_eq!(message, "`10` has no unit: write a time as in `10 ms`");
+        assert_eq!(message, "`10` has no unit: write the time as in `10 ms`");
     }
 
     #[test]

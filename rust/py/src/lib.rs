@@ -57,6 +57,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("place_most_devices", dielet_solve::place::MAX_DEVICES)?;
         module.add("build_profile", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }
